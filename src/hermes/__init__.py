@@ -1,0 +1,1 @@
+"""Hermes: a self-hosted personal AI agent."""

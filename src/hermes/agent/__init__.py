@@ -1,0 +1,1 @@
+"""The loop: one session, its turns, its calls."""

@@ -1,0 +1,1 @@
+"""The composition root: the only code that knows every room."""

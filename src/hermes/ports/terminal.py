@@ -1,0 +1,47 @@
+"""Where commands run. Every back end must be able to kill what it started, escapees included."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from hermes.core.ids import SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """What a finished command left.
+
+    `output` is stdout and stderr in the order they came, as bytes, at most the `limit` asked for:
+    the first 40 % and the last 60 % of it when `total` says that there was more. `cwd` is where the
+    shell ended, or None if it did not say. `timed_out` commands were killed, with their children.
+    """
+
+    output_head: bytes
+    output_tail: bytes
+    total: int
+    exit_code: int
+    cwd: str | None
+    timed_out: bool
+
+
+class TerminalBackend(Protocol):
+    """Runs shell commands for sessions; exported variables last from one command to the next."""
+
+    async def run(
+        self,
+        session: SessionId,
+        command: str,
+        *,
+        cwd: str,
+        timeout: float,
+        limit: int,
+    ) -> CommandResult:
+        """Run `command` with bash in `cwd` and wait for the shell to exit.
+
+        `timeout` is seconds. Returns when the shell exits (plus a short drain), whoever still
+        holds its output. Cancelling kills the whole process tree within a second.
+        """
+        ...
+
+    async def forget(self, session: SessionId) -> None:
+        """End all that is still running for `session` and drop its variables."""
+        ...

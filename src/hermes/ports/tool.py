@@ -1,0 +1,94 @@
+"""What a tool is, and all that one may reach while it runs."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar, cast
+
+from hermes.core.calls import Outcome
+from hermes.core.ids import CallId, SessionId, TurnId
+from hermes.core.people import Origin
+from hermes.core.transcript import ToolSchema
+
+Effects = Literal["none", "reads", "writes", "world"]
+"""`writes` changes the paths it touches; `world` may change anything (a shell, a message sent)."""
+
+Arguments = Mapping[str, Any]
+"""A call's decoded arguments; a tool checks their types itself and answers in words."""
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """The facts of a tool.
+
+    `schema` is what models are told. `effects` with `touches` decides what may run side by side.
+    `result_chars` caps the text a model receives; the rest is spilled to a file. `untrusted`
+    results are framed as foreign text.
+    """
+
+    schema: ToolSchema
+    toolset: str
+    effects: Effects
+    result_chars: int = 100_000
+    untrusted: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
+
+
+class SessionState:
+    """What tools of one session share: the working folder, and each tool's own notes."""
+
+    def __init__(self, cwd: str) -> None:
+        self.cwd = cwd
+        self._notes: dict[type, object] = {}
+
+    def of(self, kind: type[S]) -> S:
+        """This session's `kind`, made empty when first asked for."""
+        return cast(S, self._notes.setdefault(kind, kind()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """All that a call may reach; no globals."""
+
+    session: SessionId
+    turn: TurnId
+    call: CallId
+    origin: Origin
+    state: SessionState
+    progress: Callable[[str], None] = field(default=lambda _: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """The JSON text a model will read, and whether the call did what was asked."""
+
+    content: str
+    outcome: Outcome = "ok"
+
+
+class Tool(Protocol):
+    """One tool. Cancelling `run` must leave nothing running and no half-written file."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
+        """The canonical absolute paths this call reads or writes; empty if none is known."""
+        ...
+
+    def summary(self, arguments: Arguments) -> str:
+        """One line for people: what this call would do."""
+        ...
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        """Do it; raises ToolError for a failure that is not worth JSON keys of its own."""
+        ...
+
+
+TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""Names that every provider accepts."""

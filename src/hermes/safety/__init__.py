@@ -1,0 +1,1 @@
+"""Guards: what may run, and what may be shown."""

@@ -1,0 +1,1 @@
+"""The machine: environment, paths, files, processes, HTTP, logs, configuration."""

@@ -1,0 +1,1 @@
+"""Texts for people, one package per language."""

@@ -1,0 +1,1 @@
+"""English, one module per area: MESSAGES maps a name to a str.format template."""
