@@ -63,6 +63,10 @@ class Transcript:
     def __iter__(self) -> Iterator[Entry]:
         return (receipt.value for receipt in self._entries)
 
+    def receipts(self) -> Iterator[Persisted[Entry]]:
+        """The entries with their sequence numbers."""
+        return iter(self._entries)
+
     def since(self, index: int) -> Iterator[Entry]:
         """The entries from position `index` on."""
         return (self._entries[i].value for i in range(index, len(self._entries)))

@@ -4,49 +4,59 @@ A dialect is pure. `head` and `step` see nothing that follows, so bytes once mad
 a request begins with all of the request before it, byte for byte, except for the closing tail.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from hermes.core.entries import Entry
+from hermes.core.ids import IdSource
 from hermes.core.transcript import Epoch
-from hermes.ports.model import CallBegun, Delta, Reply, Route
+from hermes.ports.model import CallBegun, Delta, ModelChunk, Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carry:
-    """What one step hands to the next; empty for a dialect that needs nothing."""
+    """What one step hands to the next: whether a message stands before it already."""
 
     started: bool = False
 
 
 class ReplyReader(Protocol):
-    """Assembles one reply from the payloads of a stream."""
+    """Assembles one reply from the payloads of a stream, or from one whole message."""
 
     def feed(self, data: bytes) -> Iterator[Delta | CallBegun]:
-        """Take the JSON of one server-sent event; raises ModelError for an error payload."""
+        """Take one payload (the data of a server-sent event, or a whole JSON body).
+
+        Raises ModelError for an error payload, BadReply for one that is not the protocol.
+        """
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """All of the reply is here, though something like its usage may still follow."""
         ...
 
     @property
     def ended(self) -> bool:
-        """The stream said that it is complete."""
+        """Nothing follows any more."""
         ...
 
-    def finish(self) -> Reply:
-        """The whole reply; raises StreamDropped if it is not whole."""
+    def finish(self) -> Iterator[ModelChunk]:
+        """What was held back, then the whole Reply; raises StreamDropped if it is not whole."""
         ...
 
 
 class Dialect(Protocol):
     """One wire format."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def url(self, route: Route) -> str: ...
 
     def headers(self, route: Route) -> dict[str, str]: ...
 
-    def head(self, epoch: Epoch, route: Route) -> bytes:
+    def head(self, epoch: Epoch, route: Route) -> tuple[bytes, Carry]:
         """The body up to the first entry: parameters, tools, system prompt."""
         ...
 
@@ -54,8 +64,12 @@ class Dialect(Protocol):
         """The bytes that `entry` adds."""
         ...
 
-    def tail(self, route: Route, *, may_call: bool) -> bytes:
+    def tail(self, epoch: Epoch, *, may_call: bool) -> bytes:
         """What closes the body."""
         ...
 
-    def reader(self, epoch: Epoch, route: Route) -> ReplyReader: ...
+    def reader(
+        self, epoch: Epoch, route: Route, ids: IdSource, taken: Collection[str]
+    ) -> ReplyReader:
+        """A reader for one reply; `taken` are the call ids that the conversation has already."""
+        ...

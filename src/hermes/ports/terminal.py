@@ -13,6 +13,9 @@ class CommandResult:
     `output` is stdout and stderr in the order they came, as bytes, at most the `limit` asked for:
     the first 40 % and the last 60 % of it when `total` says that there was more. `cwd` is where the
     shell ended, or None if it did not say. `timed_out` commands were killed, with their children.
+    `moved_to` is where the command ran instead if the folder asked for was gone. `spill` is a file
+    with the whole output, as it came, when that was longer than `limit` (its first 50 MB; None if
+    it could not be written); it belongs to the caller.
     """
 
     output_head: bytes
@@ -21,6 +24,8 @@ class CommandResult:
     exit_code: int
     cwd: str | None
     timed_out: bool
+    moved_to: str | None = None
+    spill: str | None = None
 
 
 class TerminalBackend(Protocol):
@@ -34,11 +39,14 @@ class TerminalBackend(Protocol):
         cwd: str,
         timeout: float,
         limit: int,
+        fall_back: bool = True,
     ) -> CommandResult:
         """Run `command` with bash in `cwd` and wait for the shell to exit.
 
         `timeout` is seconds. Returns when the shell exits (plus a short drain), whoever still
-        holds its output. Cancelling kills the whole process tree within a second.
+        holds its output. Cancelling kills the whole process tree within a second. If `cwd` is
+        gone, the command runs in the nearest folder above it that is there; without `fall_back`
+        ToolError is raised and nothing is run.
         """
         ...
 

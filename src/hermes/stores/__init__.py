@@ -1,1 +1,1 @@
-"""Where conversations are kept."""
+"""Where conversations and blobs are kept: the implementations of `ports.store`."""

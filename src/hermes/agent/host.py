@@ -1,0 +1,110 @@
+"""Opens sessions: a new one, or one as it was left, crash or not."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+
+from hermes.agent.epochs import new_epoch, schemas
+from hermes.agent.fanout import Fanout
+from hermes.agent.limits import Parts
+from hermes.agent.live import Live
+from hermes.agent.questions import Questions
+from hermes.agent.recover import recover
+from hermes.agent.session import Session
+from hermes.core.ids import SessionId
+from hermes.core.people import Origin
+from hermes.core.transcript import Epoch, EpochReason, Transcript
+from hermes.ports.model import ModelProvider
+from hermes.ports.session import AgentSession
+from hermes.ports.store import InboxItem, Lease
+from hermes.ports.tool import SessionState
+
+RELEASE_SECONDS = 5.0
+
+
+class Host:
+    """The sessions of one process; see `ports.session.SessionHost`.
+
+    `forget` is told of a session that closes, so that its processes end with it. `new_tools` says
+    that the person chose the tools for this run: a resumed session then opens a new epoch.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        provider: ModelProvider,
+        *,
+        forget: Callable[[SessionId], Awaitable[None]],
+        new_tools: bool = False,
+    ) -> None:
+        self._parts = parts
+        self._provider = provider
+        self._forget = forget
+        self._new_tools = new_tools
+
+    @asynccontextmanager
+    async def open(
+        self, id: SessionId | None, origin: Origin, *, cwd: str
+    ) -> AsyncIterator[AgentSession]:
+        session, lease = await (
+            self._create(origin, cwd) if id is None else self._resume(id, origin, cwd)
+        )
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(session.run)
+                try:
+                    yield session
+                finally:
+                    group.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + RELEASE_SECONDS):
+                await self._forget(lease.session)
+                await self._parts.store.release(lease)
+
+    async def _create(self, origin: Origin, cwd: str) -> tuple[Session, Lease]:
+        now = self._parts.clock.now()
+        id = self._parts.ids.session(now)
+        epoch = new_epoch(self._parts, 1, "new", origin, cwd)
+        lease = await self._parts.store.create(id, origin, cwd=cwd, epoch=epoch, now=now)
+        return self._session(lease, Transcript(epoch), cwd, ()), lease
+
+    async def _resume(self, id: SessionId, origin: Origin, cwd: str) -> tuple[Session, Lease]:
+        lease = await self._parts.store.claim(id)
+        try:
+            loaded = await self._parts.store.load(lease)
+            loaded = await recover(self._parts.journal, loaded, self._parts.clock.now())
+            epoch = loaded.epoch
+            if reason := self._stale(epoch):
+                epoch = new_epoch(self._parts, epoch.number + 1, reason, origin, cwd)
+                await self._parts.journal.open_epoch(lease, epoch)
+            transcript = Transcript(epoch, loaded.entries)
+            return self._session(lease, transcript, cwd, loaded.inbox), lease
+        except BaseException:
+            with anyio.CancelScope(shield=True, deadline=anyio.current_time() + RELEASE_SECONDS):
+                await self._parts.store.release(lease)
+            raise
+
+    def _stale(self, epoch: Epoch) -> EpochReason | None:
+        """Why a stored epoch cannot go on, or None: the prefix stays byte for byte."""
+        if epoch.model != self._parts.model:
+            return "model"
+        if self._new_tools and epoch.tools != schemas(self._parts):
+            return "explicit"
+        return None
+
+    def _session(
+        self, lease: Lease, transcript: Transcript, cwd: str, waiting: tuple[InboxItem, ...]
+    ) -> Session:
+        fanout = Fanout()
+        live = Live(
+            id=lease.session,
+            parts=self._parts,
+            lease=lease,
+            transcript=transcript,
+            conversation=self._provider.open(transcript.epoch),
+            state=SessionState(cwd),
+            questions=Questions(),
+            emit=fanout.emit,
+        )
+        return Session(live, fanout, waiting)

@@ -1,0 +1,1 @@
+"""Wire formats, one module each; they do not see each other."""

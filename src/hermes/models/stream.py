@@ -1,0 +1,164 @@
+"""One conversation over HTTP: its encoded prefix, its requests, its deadlines.
+
+The prefix is append-only bytes: each entry is encoded once, and a rebuilt transcript gives the same
+bytes again.
+"""
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Final
+
+import anyio
+import httpx2
+
+from hermes.core.entries import AssistantEntry
+from hermes.core.errors import Bug, ModelError
+from hermes.core.ids import IdSource
+from hermes.core.transcript import Epoch, Transcript
+from hermes.core.usage import Usage
+from hermes.models import errors
+from hermes.models.body import Deadlines, TimedBody, payloads
+from hermes.models.wire import Dialect, ReplyReader
+from hermes.ports.model import ModelChunk, Reply, Route
+from hermes.version import __version__
+
+MAX_ERROR_BODY: Final = 64 * 1024
+BYTES_PER_TOKEN: Final = 4.0
+"""Where no reply has told yet; English text and JSON."""
+
+NEARLY_FULL: Final = 0.9
+"""The part of the window from which on an unexplained refusal is taken for an overflow."""
+
+
+class HttpConversation:
+    """`hermes.ports.model.Conversation` over a dialect."""
+
+    def __init__(
+        self,
+        epoch: Epoch,
+        *,
+        route: Route,
+        dialect: Dialect,
+        client: httpx2.AsyncClient,
+        ids: IdSource,
+        deadlines: Deadlines,
+    ) -> None:
+        self._epoch = epoch
+        self._route = route
+        self._dialect = dialect
+        self._client = client
+        self._ids = ids
+        self._deadlines = deadlines
+        head, self._carry = dialect.head(epoch, route)
+        self._prefix = bytearray(head)
+        self._encoded = 0
+        self._taken: set[str] = set()
+        self._bytes_per_token = BYTES_PER_TOKEN
+
+    @property
+    def route(self) -> Route:
+        return self._route
+
+    def body(self, transcript: Transcript, *, may_call: bool = True) -> bytes:
+        """The bytes that asking for the reply to `transcript` would send."""
+        self._encode(transcript)
+        return bytes(self._prefix) + self._dialect.tail(self._epoch, may_call=may_call)
+
+    def estimate(self, transcript: Transcript) -> Usage:
+        """Input tokens by size, calibrated by the last reply; the cost of reading them."""
+        self._encode(transcript)
+        usage = Usage(input=math.ceil(len(self._prefix) / self._bytes_per_token), cost_usd=None)
+        if self._route.price is None:
+            return usage
+        return Usage(input=usage.input, cost_usd=self._route.price.of(usage))
+
+    @asynccontextmanager
+    async def ask(
+        self, transcript: Transcript, *, may_call: bool = True
+    ) -> AsyncIterator[AsyncIterator[ModelChunk]]:
+        """Ask; see the port. The connection is closed when the block is left."""
+        body = self.body(transcript, may_call=may_call)
+        response, deadline = await self._send(body)
+        try:
+            if response.status_code != 200:
+                raise await self._refusal(response, transcript)
+            reader = self._dialect.reader(self._epoch, self._route, self._ids, self._taken)
+            timed = TimedBody(response, self._route, self._deadlines, deadline)
+            async with aclosing(self._chunks(timed, reader, len(body))) as chunks:
+                yield chunks
+        finally:
+            with anyio.move_on_after(1, shield=True):
+                await response.aclose()
+
+    def _encode(self, transcript: Transcript) -> None:
+        if transcript.epoch != self._epoch:
+            raise Bug("a transcript of another epoch was sent to this conversation")
+        if len(transcript) < self._encoded:
+            raise Bug("a transcript lost entries that were already sent")
+        for entry in transcript.since(self._encoded):
+            step, self._carry = self._dialect.step(entry, self._carry)
+            self._prefix += step
+            self._encoded += 1
+            if isinstance(entry, AssistantEntry):
+                self._taken.update(call.id for call in entry.calls)
+
+    async def _send(self, body: bytes) -> tuple[httpx2.Response, float]:
+        """The response once its headers are here, and when its first event is due."""
+        phase: errors.Deadline = "connect"
+        with anyio.move_on_after(self._deadlines.connect) as scope:
+
+            async def trace(name: str, _: object) -> None:
+                nonlocal phase
+                if name.endswith("send_request_headers.started"):
+                    phase = "first_byte"
+                    scope.deadline = anyio.current_time() + self._deadlines.first_byte
+
+            headers = {"User-Agent": f"hermes/{__version__}", **self._dialect.headers(self._route)}
+            try:
+                request = self._client.build_request(
+                    "POST",
+                    self._dialect.url(self._route),
+                    content=body,
+                    headers=headers,
+                    extensions={"trace": trace},
+                )
+                response = await self._client.send(request, stream=True, follow_redirects=False)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as e:
+                raise errors.from_transport(self._route, e, replying=False) from e
+            return response, scope.deadline
+        raise errors.stalled(self._route, phase, self._deadlines.seconds(phase))
+
+    async def _refusal(self, response: httpx2.Response, transcript: Transcript) -> ModelError:
+        body = bytearray()
+        with anyio.move_on_after(self._deadlines.idle), suppress(httpx2.HTTPError):
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > MAX_ERROR_BODY:
+                    break
+        window = self._route.window
+        return errors.from_status(
+            self._route,
+            str(response.url),
+            response.status_code,
+            response.headers,
+            bytes(body[:MAX_ERROR_BODY]),
+            full=window is not None and self.estimate(transcript).input >= NEARLY_FULL * window,
+        )
+
+    async def _chunks(
+        self, body: TimedBody, reader: ReplyReader, size: int
+    ) -> AsyncGenerator[ModelChunk, None]:
+        async with aclosing(payloads(body)) as source:
+            async for payload in source:
+                for chunk in reader.feed(payload):
+                    yield chunk
+                if reader.ended:
+                    break
+                body.complete = reader.complete
+        if body.whole and not reader.ended:
+            raise body.not_protocol(body.whole)
+        for piece in reader.finish():
+            if isinstance(piece, Reply) and piece.usage.input > 0:
+                self._bytes_per_token = min(max(size / piece.usage.input, 1.0), 12.0)
+            yield piece

@@ -1,0 +1,206 @@
+"""Every command of the terminal, in the order that help shows them."""
+
+import argparse
+
+from hermes.ports.command import CommandSpec
+
+CLI = "hermes.surfaces.cli"
+
+
+def run_options(parser: argparse.ArgumentParser) -> None:
+    """Options of a run, shared by `hermes` and `hermes chat`; names are the reference's."""
+    add = parser.add_argument
+    add("-m", "--model", default="", metavar="MODEL")
+    add("--provider", default="", metavar="NAME")
+    add("-t", "--toolsets", default="", metavar="A,B")
+    add("-r", "--resume", default="", metavar="ID")
+    add("-c", "--continue", dest="continue_", nargs="?", const="", default=None, metavar="NAME")
+    add("--max-turns", type=int, default=None, metavar="N")
+    add("--yolo", action="store_true")
+    add("--safe-mode", action="store_true")
+    add("--ignore-user-config", action="store_true")
+    add("--usage-file", default="", metavar="FILE")
+    add("--demo", action="store_true")
+
+
+def _chat(parser: argparse.ArgumentParser) -> None:
+    run_options(parser)
+    parser.add_argument("-q", "--query", default=None, metavar="TEXT")
+
+
+def _model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", nargs="?", default="")
+    parser.add_argument("--provider", default="", metavar="NAME")
+    parser.add_argument("--base-url", default="", metavar="URL")
+
+
+def _list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", default="", metavar="SURFACE")
+    parser.add_argument("--limit", type=int, default=20, metavar="N")
+    parser.add_argument("--json", action="store_true")
+
+
+def _session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="ID")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("output", nargs="?", default="-", metavar="FILE")
+    parser.add_argument("--session-id", default="", metavar="ID")
+    parser.add_argument("--format", choices=("jsonl", "md"), default="jsonl")
+    parser.add_argument("--no-redact", action="store_true")
+
+
+def _rename(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="ID")
+    parser.add_argument("title", nargs="+", metavar="TITLE")
+
+
+def _delete(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", metavar="ID")
+    parser.add_argument("-y", "--yes", action="store_true")
+
+
+def _get(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", nargs="?", default="", metavar="KEY")
+    parser.add_argument("--json", action="store_true")
+
+
+def _set(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY")
+    parser.add_argument("value", metavar="VALUE")
+
+
+def _key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY")
+
+
+def _call(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="", metavar="NAME")
+    parser.add_argument("arguments", nargs="?", default="", metavar="JSON")
+    parser.add_argument("--jsonl", action="store_true")
+    parser.add_argument("--cwd", default="", metavar="DIR")
+    parser.add_argument("--approve", choices=("none", "all"), default="none")
+
+
+def _prompt_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true")
+
+
+def _logs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log_name", nargs="?", choices=("agent", "errors"), default="agent")
+    parser.add_argument("-n", "--lines", type=int, default=50, metavar="N")
+    parser.add_argument("-f", "--follow", action="store_true")
+    parser.add_argument("--level", default="", metavar="LEVEL")
+    parser.add_argument("--session", default="", metavar="ID")
+
+
+def _redact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mode", choices=("text", "file", "terminal"), default="text")
+    parser.add_argument("--command", default="", metavar="CMD")
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", nargs="?", choices=("bash", "zsh", "fish"), default="bash")
+
+
+COMMANDS = (
+    CommandSpec(name="chat", help="cli.chat", run=f"{CLI}.entry:chat", arguments=_chat),
+    CommandSpec(
+        name="model",
+        help="cli.model",
+        run=f"{CLI}.model:run",
+        slash=f"{CLI}.slash:model",
+        arguments=_model,
+        children=(
+            CommandSpec(name="install", help="cli.model_install", run=f"{CLI}.model:install"),
+        ),
+    ),
+    CommandSpec(
+        name="sessions",
+        help="cli.sessions",
+        run=f"{CLI}.sessions:list_",
+        children=(
+            CommandSpec(
+                name="list", help="cli.sessions_list", run=f"{CLI}.sessions:list_", arguments=_list
+            ),
+            CommandSpec(
+                name="show",
+                help="cli.sessions_show",
+                run=f"{CLI}.sessions:show",
+                arguments=_session,
+            ),
+            CommandSpec(
+                name="export",
+                help="cli.sessions_export",
+                run=f"{CLI}.sessions:export",
+                arguments=_export,
+            ),
+            CommandSpec(
+                name="rename",
+                help="cli.sessions_rename",
+                run=f"{CLI}.sessions:rename",
+                arguments=_rename,
+            ),
+            CommandSpec(
+                name="delete",
+                help="cli.sessions_delete",
+                run=f"{CLI}.sessions:delete",
+                arguments=_delete,
+            ),
+        ),
+    ),
+    CommandSpec(
+        name="config",
+        help="cli.config",
+        run=f"{CLI}.config:show",
+        children=(
+            CommandSpec(name="show", help="cli.config_show", run=f"{CLI}.config:show"),
+            CommandSpec(name="get", help="cli.config_get", run=f"{CLI}.config:get", arguments=_get),
+            CommandSpec(
+                name="set", help="cli.config_set", run=f"{CLI}.config:set_", arguments=_set
+            ),
+            CommandSpec(
+                name="unset", help="cli.config_unset", run=f"{CLI}.config:unset", arguments=_key
+            ),
+            CommandSpec(name="path", help="cli.config_path", run=f"{CLI}.config:path"),
+            CommandSpec(name="check", help="cli.config_check", run=f"{CLI}.config:check"),
+            CommandSpec(
+                name="explain",
+                help="cli.config_explain",
+                run=f"{CLI}.config:explain",
+                arguments=_key,
+            ),
+        ),
+    ),
+    CommandSpec(
+        name="tools",
+        help="cli.tools",
+        run=f"{CLI}.tools:list_",
+        children=(
+            CommandSpec(name="list", help="cli.tools_list", run=f"{CLI}.tools:list_"),
+            CommandSpec(
+                name="call", help="cli.tools_call", run=f"{CLI}.tools:call", arguments=_call
+            ),
+        ),
+    ),
+    CommandSpec(
+        name="prompt-size",
+        help="cli.prompt_size",
+        run=f"{CLI}.prompt_size:run",
+        arguments=_prompt_size,
+    ),
+    CommandSpec(name="doctor", help="cli.doctor", run="hermes.ops.doctor:run"),
+    CommandSpec(name="logs", help="cli.logs", run=f"{CLI}.logs:run", arguments=_logs),
+    CommandSpec(name="redact", help="cli.redact", run=f"{CLI}.redact:run", arguments=_redact),
+    CommandSpec(
+        name="completion",
+        help="cli.completion",
+        run=f"{CLI}.completion:run",
+        arguments=_completion,
+    ),
+    CommandSpec(name="help", help="cli.slash_help", slash=f"{CLI}.slash:help_"),
+    CommandSpec(name="new", help="cli.slash_new", slash=f"{CLI}.slash:new"),
+    CommandSpec(name="usage", help="cli.slash_usage", slash=f"{CLI}.slash:usage"),
+    CommandSpec(name="quit", help="cli.slash_quit", slash=f"{CLI}.slash:quit_", aliases=("exit",)),
+)

@@ -1,0 +1,86 @@
+"""What the command line needs from the composition root, and nothing else."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hermes.core.clock import Clock
+from hermes.core.prompt import PromptSection
+from hermes.core.transcript import ToolSchema
+from hermes.ports.model import Route
+from hermes.ports.session import SessionHost
+from hermes.ports.store import SessionStore
+from hermes.system.config.load import Config
+from hermes.system.env import Environment
+from hermes.system.paths import Home
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChoice:
+    """What the options of this run say; None and empty mean: as configured.
+
+    `demo` allows the built-in demo model when nothing else is configured. `ignore_config` leaves
+    the user's config.yaml aside (`--ignore-user-config`, `--safe-mode`).
+    """
+
+    surface: str
+    model: str = ""
+    provider: str = ""
+    toolsets: tuple[str, ...] = ()
+    yolo: bool = False
+    max_turns: int | None = None
+    demo: bool = False
+    ignore_config: bool = False
+
+
+class DirectCalls(Protocol):
+    """Tool calls without a model, through the same dispatcher, in one session."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """The very JSON string that a model would receive."""
+        ...
+
+
+class Services(Protocol):
+    """The program as seen from its command line."""
+
+    @property
+    def env(self) -> Environment: ...
+
+    @property
+    def home(self) -> Home: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def config(self) -> Config:
+        """The configuration; raises ConfigError."""
+        ...
+
+    def redact(self, text: str) -> str:
+        """`text` without secrets."""
+        ...
+
+    def route(self, choice: RunChoice) -> Route | None:
+        """The model that `choice` would use; None if nothing is configured.
+
+        Raises UserError, ConfigError.
+        """
+        ...
+
+    def store(self) -> AbstractAsyncContextManager[SessionStore]:
+        """The conversations of this home; raises StoreError."""
+        ...
+
+    def host(self, choice: RunChoice) -> AbstractAsyncContextManager[SessionHost]:
+        """Opens sessions with the model and tools of `choice`."""
+        ...
+
+    def direct(self, *, cwd: str, approve: bool) -> AbstractAsyncContextManager[DirectCalls]:
+        """For `hermes tools call`; `approve` answers every question with yes, else with no."""
+        ...
+
+    def prompt(self, choice: RunChoice) -> tuple[tuple[PromptSection, ...], tuple[ToolSchema, ...]]:
+        """The system prompt in sections and the tools, as a new session would get them now."""
+        ...

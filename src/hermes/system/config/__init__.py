@@ -1,0 +1,1 @@
+"""The one configuration: typed settings, where each value came from, and careful edits."""

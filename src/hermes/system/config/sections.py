@@ -1,0 +1,162 @@
+"""The sections of `config.yaml` that Hermes serves; names and defaults are the reference's.
+
+Every field has a default, so that an empty file is a configuration. A key that is not here is
+either known and not served yet, or unknown: both are kept in the file and reported.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from hermes.core.usage import Price
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(gt=0)]
+Dollars = Annotated[float, Meta(ge=0)]
+
+
+class PriceSection(Struct, frozen=True, kw_only=True):
+    """US dollars for a million tokens. `cached` is for cached input, None: as fresh input."""
+
+    input: Dollars | None = None
+    output: Dollars | None = None
+    cached: Dollars | None = None
+
+    def price(self) -> Price | None:
+        """The price, or None unless both input and output are given."""
+        if self.input is None or self.output is None:
+            return None
+        return Price(input=self.input, output=self.output, cached=self.cached)
+
+
+class LocalModelSection(Struct, frozen=True, kw_only=True):
+    """The embedded model: a GGUF file, its window in tokens, threads (0: by cores), and the
+    seconds after which an unused server ends."""
+
+    path: str = ""
+    context: Positive | None = None
+    threads: Count = 0
+    idle_seconds: Seconds = 900.0
+
+
+class ModelSection(Struct, frozen=True, kw_only=True):
+    """The main model: `default` is its id. `api_mode` is the wire dialect, empty: by provider."""
+
+    default: str = ""
+    provider: str = ""
+    base_url: str = ""
+    api_key: str = ""
+    api_mode: str = ""
+    context_length: Positive | None = None
+    max_tokens: Positive | None = None
+    local: LocalModelSection = field(default_factory=LocalModelSection)
+    price: PriceSection = field(default_factory=PriceSection)
+
+
+class ProviderModelSection(Struct, frozen=True, kw_only=True):
+    """What is special about one model of a provider."""
+
+    context_length: Positive | None = None
+    max_tokens: Positive | None = None
+    price: PriceSection = field(default_factory=PriceSection)
+
+
+class ProviderSection(Struct, frozen=True, kw_only=True):
+    """An endpoint of one's own. The key is `api_key`, or the value of the variable `key_env`."""
+
+    base_url: str = ""
+    api_key: str = ""
+    key_env: str = ""
+    api_mode: str = ""
+    models: Mapping[str, ProviderModelSection] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    context_length: Positive | None = None
+    price: PriceSection = field(default_factory=PriceSection)
+
+
+class AgentSection(Struct, frozen=True, kw_only=True):
+    """The turn. `max_turns` counts model calls in one turn; None is the surface's own default."""
+
+    max_turns: Positive | Literal["unlimited"] | None = None
+    run_budget_seconds: Seconds | None = None
+    api_max_retries: Count = 3
+    local_stream_stale_timeout: Seconds = 900.0
+
+
+class TerminalSection(Struct, frozen=True, kw_only=True):
+    """Where and how long commands run; `cwd` "." is the folder Hermes was started in."""
+
+    cwd: str = "."
+    timeout: Seconds = 180.0
+    env_passthrough: tuple[str, ...] = ()
+
+
+class ApprovalsSection(Struct, frozen=True, kw_only=True):
+    """Who is asked before a risky call; silence for `timeout` seconds denies it."""
+
+    mode: Literal["smart", "manual", "off"] = "smart"
+    timeout: Seconds = 300.0
+
+
+class SecuritySection(Struct, frozen=True, kw_only=True):
+    """Secrets in output and logs, and the files that instruct the agent."""
+
+    redact_secrets: bool = True
+    protected_instruction_files: bool = True
+
+
+class ToolOutputSection(Struct, frozen=True, kw_only=True):
+    """How much of a tool's output a model reads."""
+
+    max_bytes: Positive = 50_000
+    max_lines: Positive = 2_000
+    max_line_length: Positive = 2_000
+
+
+class DisplaySection(Struct, frozen=True, kw_only=True):
+    """What a terminal shows. The reference streams in its gateway only; here the chat does."""
+
+    show_reasoning: bool = True
+    streaming: bool = True
+    show_cost: bool = False
+    language: str = "en"
+    busy_input_mode: Literal["interrupt", "queue", "steer"] = "interrupt"
+
+
+class LoggingSection(Struct, frozen=True, kw_only=True):
+    """The log files: each is rotated at `max_size_mb`, and `backup_count` old ones are kept."""
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    max_size_mb: Positive = 5
+    backup_count: Count = 3
+
+
+class StoreSection(Struct, frozen=True, kw_only=True):
+    """`normal` survives the death of the process, `full` also the loss of power."""
+
+    durability: Literal["normal", "full"] = "normal"
+
+
+class SpendSection(Struct, frozen=True, kw_only=True):
+    """The most that one turn, session or day may cost, in US dollars; None is no limit."""
+
+    turn: Dollars | None = None
+    session: Dollars | None = None
+    day: Dollars | None = None
+
+
+class BudgetSection(Struct, frozen=True, kw_only=True):
+    """Money. `unpriced` says what a limit does to a model whose price is unknown."""
+
+    usd: SpendSection = field(default_factory=SpendSection)
+    unpriced: Literal["stop", "allow"] = "stop"
+
+
+class RequestSection(Struct, frozen=True, kw_only=True):
+    """Seconds to wait for a model: its first byte, its next one, and the whole turn."""
+
+    first_byte_timeout: Seconds = 120.0
+    idle_timeout: Seconds = 120.0
+    turn_timeout: Seconds | None = None

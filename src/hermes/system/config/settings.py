@@ -1,0 +1,45 @@
+"""The root of the configuration."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from hermes.system.config.sections import (
+    AgentSection,
+    ApprovalsSection,
+    BudgetSection,
+    DisplaySection,
+    LoggingSection,
+    ModelSection,
+    Positive,
+    ProviderSection,
+    RequestSection,
+    SecuritySection,
+    StoreSection,
+    TerminalSection,
+    ToolOutputSection,
+)
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Everything that can be set. A room is handed its section, not the whole.
+
+    `context_file_max_chars` None scales with the model's window. `timezone` is an IANA name, empty
+    for the machine's own.
+    """
+
+    model: ModelSection = field(default_factory=ModelSection)
+    providers: Mapping[str, ProviderSection] = field(default_factory=dict)
+    agent: AgentSection = field(default_factory=AgentSection)
+    terminal: TerminalSection = field(default_factory=TerminalSection)
+    approvals: ApprovalsSection = field(default_factory=ApprovalsSection)
+    security: SecuritySection = field(default_factory=SecuritySection)
+    tool_output: ToolOutputSection = field(default_factory=ToolOutputSection)
+    display: DisplaySection = field(default_factory=DisplaySection)
+    logging: LoggingSection = field(default_factory=LoggingSection)
+    store: StoreSection = field(default_factory=StoreSection)
+    budget: BudgetSection = field(default_factory=BudgetSection)
+    request: RequestSection = field(default_factory=RequestSection)
+    timezone: str = ""
+    file_read_max_chars: Positive = 100_000
+    context_file_max_chars: Positive | None = None

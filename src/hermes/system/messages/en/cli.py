@@ -1,0 +1,92 @@
+"""What the command line says."""
+
+from typing import Final
+
+MESSAGES: Final = {
+    "about": "Hermes, your own agent. Without a command it opens a chat.",
+    "epilog": "More on a command: hermes COMMAND --help",
+    "commands": "commands",
+    "version": "print the version",
+    "profile": "use this profile of the home",
+    "oneshot": "say TEXT, print the answer, exit",
+    "chat": "talk, or ask one thing with -q",
+    "model": "show the model in use, or set another",
+    "model_install": "fetch the built-in demo model (98 MB, once)",
+    "sessions": "earlier conversations",
+    "sessions_list": "list them, last used first",
+    "sessions_show": "print one",
+    "sessions_export": "write one, or all, as JSON lines or Markdown",
+    "sessions_rename": "give one a title",
+    "sessions_delete": "remove one for good",
+    "config": "the configuration",
+    "config_show": "print what is set",
+    "config_get": "print one value",
+    "config_set": "set one value",
+    "config_unset": "take one value out of the file",
+    "config_path": "print where the file is",
+    "config_check": "look for keys without effect",
+    "config_explain": "say where a value comes from",
+    "tools": "the tools a model can call",
+    "tools_list": "list them",
+    "tools_call": "call one as a model would, without a model",
+    "prompt_size": "measure what every request begins with",
+    "doctor": "check that everything works here",
+    "logs": "print the log",
+    "redact": "mask secrets from stdin to stdout",
+    "completion": "print a completion script for your shell",
+    "slash_help": "list these commands",
+    "slash_new": "end this session, open a new one",
+    "slash_usage": "tokens and cost of this chat",
+    "slash_quit": "leave",
+    "keys": (
+        "Enter sends. Ctrl-J or a trailing backslash makes a new line. Ctrl-C stops a running turn, "
+        "Ctrl-D leaves."
+    ),
+    "nothing_to_say": "There is nothing to say: the message is empty.",
+    "nothing_to_say_hint": 'Give it as text: hermes -z "your question"',
+    "nothing_to_continue": "There is no earlier conversation to continue.",
+    "no_model_oneshot": (
+        "No model is configured: run `hermes chat` to choose one, or `hermes model MODEL "
+        "--base-url URL` to set one."
+    ),
+    "session_line": "session {id} (go on with: hermes --resume {id})",
+    "demo_answer": "[demo model {model}: do not rely on its answers]",
+    "reading_stdin": "Reading the message from standard input; Ctrl-D ends it.",
+    "welcome": "{model} · /help lists commands · session {id}",
+    "resumed": "{model} · session {id}, as you left it",
+    "goodbye": "Saved. Go on with: hermes --resume {id}",
+    "stopping": "stopping ...",
+    "leaving": "leaving ...",
+    "withdrawn": "[the text above does not count: the request is made again]",
+    "outcome_failed": "failed",
+    "outcome_denied": "not allowed",
+    "outcome_cancelled": "stopped",
+    "outcome_unknown": "outcome unknown",
+    "yes_or_no": "  y/N: ",
+    "unknown_command": "There is no command {name}; /help lists them.",
+    "usage": "{input} tokens in ({cached} cached), {output} out, cost {cost}",
+    "cost_unknown": "unknown",
+    "model_here": "{model} at {url}",
+    "offer": (
+        "No model is set up yet.\n"
+        "  1  add a provider (any OpenAI-compatible endpoint)\n"
+        "  2  try the built-in demo model: 135M parameters, 98 MB once, works offline.\n"
+        "     It chats and reads files in this folder. Do not rely on its answers."
+    ),
+    "offer_choice": "1 or 2: ",
+    "ask_url": "Address (such as https://api.example.com/v1): ",
+    "bad_url": "That is not an http or https address. Nothing was saved; run `hermes chat` again.",
+    "ask_model": "Model: ",
+    "bad_model": "A model name is needed. Nothing was saved; run `hermes chat` again.",
+    "ask_key": "Key (empty if the endpoint needs none): ",
+    "saved": "Saved in {path}.",
+    "bug": (
+        "Hermes broke ({kind}: {what}). What was saved before is safe. The log has the details: "
+        "hermes logs errors"
+    ),
+    "unknown_toolset": "There is no toolset or tool {name!r}.",
+    "unknown_toolset_hint": "There are: {known}.",
+    "installing": "Fetching the demo model, once ...",
+    "progress": "\r  {done} of {total} MB",
+    "installed": "The demo model is in {path}.",
+}

@@ -1,0 +1,5 @@
+"""The `terminal` tool: shell commands for a model."""
+
+from hermes.tools.terminal.command import Terminal
+
+__all__ = ["Terminal"]

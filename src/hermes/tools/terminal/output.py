@@ -1,0 +1,165 @@
+"""From the bytes of a command to the text a model reads."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio.to_thread
+
+from hermes.ports.terminal import CommandResult
+from hermes.ports.tool import Redact
+
+ESCAPES: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, links
+    r"|[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
+    r"|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])"  # character sets, resets
+)
+"""Escape sequences of ECMA-48 in their 7-bit form. The 8-bit form is not looked for: in UTF-8 text
+U+0080 to U+009F are characters like any other."""
+
+CHUNK: Final = 1_000_000
+"""Characters of a spilled output that are redacted at a time."""
+
+LINE: Final = 2_000
+"""A cut moves to the end of a line if one is this near."""
+
+SIGNALS: Final = {
+    1: "hung up",
+    2: "interrupted",
+    3: "quit",
+    4: "illegal instruction",
+    6: "aborted",
+    7: "bus error",
+    8: "arithmetic error",
+    9: "killed; perhaps the machine ran out of memory",
+    11: "segmentation fault",
+    13: "nobody read its output",
+    15: "asked to terminate",
+    24: "CPU time limit",
+    25: "file size limit",
+}
+
+BENIGN: Final = {
+    ("grep", 1): "no line matched",
+    ("rg", 1): "no line matched",
+    ("ag", 1): "no line matched",
+    ("ack", 1): "no line matched",
+    ("diff", 1): "the files differ",
+    ("cmp", 1): "the files differ",
+    ("test", 1): "the condition is false",
+    ("[", 1): "the condition is false",
+    ("find", 1): "some folders could not be read",
+    ("git", 1): "for git diff --exit-code and the like: there are differences",
+}
+"""Exit codes that are answers rather than failures."""
+
+MEANINGS: Final = BENIGN | {
+    ("curl", 6): "the host name was not found",
+    ("curl", 7): "no connection to the host",
+    ("curl", 22): "the server answered with an error status",
+    ("curl", 28): "the time ran out",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The text for a model; `left_out` characters are missing in its middle, of `characters`."""
+
+    text: str
+    characters: int
+    left_out: int
+
+
+def last_command(command: str) -> str:
+    """The name of the program whose status a simple command line ends with."""
+    segment = re.split(r"[|;&\n]+", command.strip().rstrip(";& \n"))[-1]
+    words = (w for w in segment.split() if "=" not in w.partition("/")[0])
+    return next(words, "").rpartition("/")[2]
+
+
+def meaning(command: str, exit_code: int) -> str:
+    """What `exit_code` stands for where that is not plain, else empty."""
+    number = -exit_code if exit_code < 0 else exit_code - 128
+    if number in SIGNALS:
+        return f"signal {number}: {SIGNALS[number]}"
+    return MEANINGS.get((last_command(command), exit_code), "")
+
+
+def benign(command: str, exit_code: int) -> bool:
+    """Whether `exit_code` is an answer rather than a failure."""
+    return exit_code == 0 or (last_command(command), exit_code) in BENIGN
+
+
+def readable(data: bytes) -> str:
+    """`data` as text without escape sequences; what is not UTF-8 becomes U+FFFD."""
+    return ESCAPES.sub("", data.decode("utf-8", "replace"))
+
+
+def cut_head(data: bytes) -> bytes:
+    """`data` up to its last whole line if that is near, else up to its last whole character."""
+    newline = data.rfind(b"\n") + 1
+    if newline and len(data) - newline <= LINE:
+        return data[:newline]
+    start = len(data)
+    while start and len(data) - start < 3 and data[start - 1] & 0xC0 == 0x80:
+        start -= 1
+    return data[: start - 1] if start and data[start - 1] >= 0xC0 else data[:start]
+
+
+def cut_tail(data: bytes) -> bytes:
+    """`data` from its first whole line if that is near, else from its first whole character."""
+    newline = data.find(b"\n", 0, LINE) + 1
+    if newline and newline < len(data):
+        return data[newline:]
+    start = 0
+    while start < min(3, len(data)) and data[start] & 0xC0 == 0x80:
+        start += 1
+    return data[start:]
+
+
+def shown(result: CommandResult, characters: int | None, where: str | None) -> Shown:
+    """The text of `result`, with a notice between head and tail if its middle is missing.
+
+    `characters` is the length of the whole output if that is known, `where` the file that has it.
+    """
+    if not result.output_tail:
+        text = readable(result.output_head)
+        return Shown(text=text.rstrip("\r\n"), characters=len(text), left_out=0)
+    head, tail = cut_head(result.output_head), cut_tail(result.output_tail)
+    if characters is None:
+        characters = result.total
+    kept = len(head.decode("utf-8", "replace")) + len(tail.decode("utf-8", "replace"))
+    left_out = max(characters - kept, 0)
+    rest = f"the whole output is in {where}" if where else "they were not kept"
+    notice = f"[... {left_out} characters left out; {rest} ...]\n"
+    first, last = readable(head), readable(tail).rstrip("\r\n")
+    join = "" if first.endswith("\n") else "\n"
+    return Shown(text=first + join + notice + last, characters=characters, left_out=left_out)
+
+
+async def redact_spill(spill: str, command: str, redact: Redact) -> tuple[str | None, int]:
+    """Rewrite the file `spill` redacted; its path and its length in characters as it came.
+
+    The path is None, and the file gone, if that fails: an unredacted file is never shown.
+    """
+    raw = Path(spill)
+    clean = raw.with_suffix(".txt")
+    characters = 0
+    kept = False
+    try:
+        with raw.open(encoding="utf-8", errors="surrogateescape", newline="") as source:
+            clean.touch(mode=0o600, exist_ok=False)
+            with clean.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
+                while text := await anyio.to_thread.run_sync(_block, source):
+                    characters += len(text)
+                    target.write(await anyio.to_thread.run_sync(redact, text, command))
+        kept = True
+    except OSError:
+        return None, characters
+    finally:
+        raw.unlink(missing_ok=True)
+        if not kept:
+            clean.unlink(missing_ok=True)
+    return str(clean), characters
