@@ -23,6 +23,7 @@ from hermes.models.provider import HttpProvider
 from hermes.models.body import Deadlines
 from hermes.ports.model import Route
 from hermes.ports.session import AgentSession
+from hermes.ports.store import Journal
 from hermes.ports.tool import Tool
 from hermes.prompts.assemble import Assembler
 from hermes.safety.chain import AskFirst
@@ -68,6 +69,7 @@ class Rig:
     first_byte: float = 20.0
     idle: float = 20.0
     route: dict[str, Any] = field(default_factory=dict)
+    journal: Callable[[SqliteStore], Journal] = field(default=lambda store: store)
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[SqliteStore]:
@@ -101,7 +103,7 @@ class Rig:
 
             parts = Parts(
                 store=store,
-                journal=store,
+                journal=self.journal(store),
                 model=where.name,
                 tools=self.tools,
                 guard=AskFirst(off=self.yolo),

@@ -32,9 +32,7 @@ EPOCH = Epoch(
     opened_at=0.0,
     reason="new",
 )
-RECORD = UsageRecord(
-    model="bench/model", provider="bench", task="turn", raw='{"prompt_tokens":10}'
-)
+RECORD = UsageRecord(model="bench/model", provider="bench", task="turn", raw='{"prompt_tokens":10}')
 CALL = ToolCall(id=CallId("call_1"), tool="terminal", arguments='{"command":"ls"}')
 
 
@@ -85,9 +83,7 @@ class Writer:
             )
         elif role == "tool":
             results = (ToolResult(call=CALL.id, content=content, outcome="ok"),)
-            await self.store.append_batch(
-                lease, ToolBatchEntry(turn=turn, at=now, results=results)
-            )
+            await self.store.append_batch(lease, ToolBatchEntry(turn=turn, at=now, results=results))
         else:
             calls = (CALL,) if last == "user" else ()
             entry = AssistantEntry(

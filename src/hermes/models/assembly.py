@@ -125,9 +125,12 @@ class CallAssembler:
         """Whether `name`, in a fragment that looks like `slot`'s, starts a call of its own."""
         if not name or not slot.name or name == slot.name:
             return False
+        known = slot.name in self._tools and name in self._tools
+        if slot.chunks and known:
+            return True
         if slot.name + name in self._tools or name.startswith(slot.name):
             return False
-        return bool(slot.chunks) or (slot.name in self._tools and name in self._tools)
+        return bool(slot.chunks) or known
 
     def _named(self, slot: _Slot, name: str) -> str:
         """The name of `slot` now: sent in pieces, sent again, or sent again and longer."""

@@ -289,7 +289,7 @@ def _usage(raw: dict[str, Any] | None, route: Route) -> Usage:
 
 
 def _details(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    found = next((raw[k] for k in keys if isinstance(raw.get(k), dict)), {})
+    found: object = next((raw[k] for k in keys if isinstance(raw.get(k), dict)), {})
     return found if isinstance(found, dict) else {}
 
 

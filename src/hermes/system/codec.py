@@ -120,7 +120,7 @@ def _result_in(raw: dict[str, Any]) -> ToolResult:
 
 
 def _call_out(call: ToolCall) -> dict[str, object]:
-    raw = {"id": call.id, "tool": call.tool, "arguments": call.arguments}
+    raw: dict[str, object] = {"id": call.id, "tool": call.tool, "arguments": call.arguments}
     return {**raw, "fault": call.fault} if call.fault else raw
 
 

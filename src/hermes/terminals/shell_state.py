@@ -26,8 +26,10 @@ RUN: Final = "{{ __hermes_save; }} 2>/dev/null"
 
 
 def quoted(text: str) -> str:
-    """`text` as one word of shell."""
-    return "'" + text.replace("'", "'\\''") + "'"
+    """`text` as one word of bash, on one line whatever it holds."""
+    for plain, escaped in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n")):
+        text = text.replace(plain, escaped)
+    return f"$'{text}'"
 
 
 def script(command: str, *, dump: Path, state: Path | None, source: Path | None) -> str:

@@ -1,6 +1,6 @@
 """Sessions as rows: made, listed, found, read whole, deleted."""
 
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -163,7 +163,7 @@ def path(db: apsw.Connection, key: int) -> list[tuple[Seq, Entry]]:
 
 def epoch_of(db: apsw.Connection, key: int) -> Epoch:
     """The epoch that the session's next entries belong to; raises BadBytes."""
-    number, model, opened_at, reason, prompt, tools = db.execute(
+    row: tuple[Any, ...] = db.execute(
         "SELECT e.number, e.model, e.opened_at, e.reason, p.body, q.body"
         " FROM sessions s JOIN epochs e ON e.session = s.key AND e.number = s.epoch"
         " JOIN texts p ON p.principal = e.principal AND p.digest = e.prompt"
@@ -171,6 +171,7 @@ def epoch_of(db: apsw.Connection, key: int) -> Epoch:
         " WHERE s.key = ?",
         (key,),
     ).fetchall()[0]
+    number, model, opened_at, reason, prompt, tools = row
     return Epoch(
         number=number,
         prompt=FrozenPrompt(text=clean(prompt.decode("utf-8", "surrogatepass"))),

@@ -51,7 +51,7 @@ class SqliteStore:
         clock: Clock,
     ) -> None:
         self._path = path
-        self._db, self._reader = connections
+        db, self._reader = connections
         self._reading = threading.Lock()
         self._one_reader = anyio.CapacityLimiter(1)
         self._clock = clock
@@ -59,7 +59,7 @@ class SqliteStore:
         self._press = Press()
         self._heads = journal.Heads()
         self._held: dict[SessionId, Lease] = {}
-        self._writer = Writer(self._db, path, durability=durability, condemn=self._condemn)
+        self._writer = Writer(db, path, durability=durability, condemn=self._condemn)
 
     @classmethod
     async def open(
@@ -85,15 +85,14 @@ class SqliteStore:
                 if held:
                     await self._writer.run(lambda db: leases.give_back_all(db, held))
             await self._writer.aclose()
-            await anyio.to_thread.run_sync(self._disconnect)
+            await anyio.to_thread.run_sync(self._close_reader)
 
-    def _disconnect(self) -> None:
+    def _close_reader(self) -> None:
         with self._reading:
             self._reader.close()
-        self._db.close()
 
     def _condemn(self, error: apsw.Error) -> Corrupt:
-        self._disconnect()
+        self._close_reader()
         return condemn(self._path, error, _stamp(self._clock))
 
     async def _read(self, question: Callable[[apsw.Connection], T]) -> T:

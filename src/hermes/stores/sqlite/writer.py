@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, final
 
 import anyio
+import anyio.to_thread
 import apsw
 
 from hermes.core.errors import Corrupt, StoreError
@@ -30,8 +31,11 @@ T = TypeVar("T")
 Change = Callable[[apsw.Connection], T]
 """Statements inside a transaction. What it raises is undone, and undone alone."""
 
-_CHECKPOINT_PAGES: Final = 4000
-"""4 MB of log; the file is written over from the start after each checkpoint."""
+_CHECKPOINT_PAGES: Final = 1000
+"""4 MB of log. The log begins again from its start once all of it is in the database."""
+
+_LONGEST_LOG: Final = 4 * _CHECKPOINT_PAGES
+"""Where appends never pause for the log to be caught up with, they are made to."""
 
 _GROUP: Final = 256
 
@@ -60,8 +64,8 @@ class _Job:
 class Writer:
     """Runs changes one after the other.
 
-    `condemn` is called once, in the worker, when the database turns out to be damaged: it closes
-    every connection of this store and returns what all later changes are refused with.
+    `condemn` is called once, in the worker, when the database turns out to be damaged and
+    `disconnect` has been called: it returns what all later changes are refused with.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._ended = False
         self._log_pages = 0
+        self._beside: apsw.Connection | None = None
         db.set_busy_handler(patience(lambda: self._thread.ident if self._thread else None))
         # This replaces the automatic checkpoint, which would run inside the unlucky COMMIT.
         db.set_wal_hook(self._committed)
@@ -141,7 +146,7 @@ class Writer:
         return result
 
     async def aclose(self) -> None:
-        """Finish what waits, and refuse what comes; the connection stays open."""
+        """Finish what was begun, refuse what comes, and close the connection."""
 
         def refuse(_: apsw.Connection) -> None:
             self._refusal = StoreError(t("store.closed", path=self._path))
@@ -150,6 +155,18 @@ class Writer:
             await self._later(refuse)
         self._ended = True
         self._wake(None)
+        await anyio.to_thread.run_sync(self._join)
+
+    def _join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection; only with no change under way."""
+        if self._beside is not None:
+            self._beside.close()
+        self._db.close()
 
     # --- in the worker's thread -----------------------------------------------------------
 
@@ -167,16 +184,16 @@ class Writer:
             while len(waiting) < _GROUP and not self._jobs.empty():
                 waiting.append(self._jobs.get())
             group = [job for job in waiting if job is not None]
-            with self._using:
-                if group:
+            if group:
+                with self._using:
                     self._commit_together(group)
-                if self._log_pages >= _CHECKPOINT_PAGES and self._refusal is None:
-                    self._checkpoint()
+            if self._log_pages >= _CHECKPOINT_PAGES and self._refusal is None:
+                self._checkpoint()
 
     def _commit_together(self, group: list[_Job]) -> None:
         try:
             self._transaction(group)
-        except Exception as e:  # noqa: BLE001  boundary: callers hear why, the worker goes on
+        except Exception as e:  # boundary: callers hear why, the worker goes on
             failure = self._fault(e) if isinstance(e, apsw.Error) else e
             for job in group:
                 job.error = job.error or failure
@@ -214,6 +231,7 @@ class Writer:
     def _fault(self, error: apsw.Error) -> StoreError:
         if not isinstance(error, DAMAGED):
             return translate(error, self._path)
+        self.disconnect()
         self._refusal = self._condemn(error)
         return self._refusal
 
@@ -222,10 +240,16 @@ class Writer:
         return apsw.SQLITE_OK
 
     def _checkpoint(self) -> None:
-        # Nothing is lost if it fails (a full disk): the log holds all, and the next change wakes
-        # the worker to try again.
+        # On a connection of its own, so that appends go on meanwhile. Nothing is lost if it fails
+        # (a full disk): the log holds all, and the next change wakes the worker to try again.
         with suppress(apsw.Error):
-            self._db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if self._beside is None:
+                self._beside = apsw.Connection(str(self._path), apsw.SQLITE_OPEN_READWRITE)
+                self._beside.pragma("user_version")  # only a connection that has read sees the log
+            self._beside.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if self._log_pages >= _LONGEST_LOG:
+                with self._using:
+                    self._beside.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         self._log_pages = 0
 
 

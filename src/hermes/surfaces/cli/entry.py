@@ -28,7 +28,6 @@ def choice(options: argparse.Namespace, surface: str) -> RunChoice:
         yolo=options.yolo,
         max_turns=options.max_turns,
         demo=options.demo,
-        ignore_config=options.safe_mode or options.ignore_user_config,
     )
 
 

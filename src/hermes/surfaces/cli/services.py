@@ -20,8 +20,7 @@ from hermes.system.paths import Home
 class RunChoice:
     """What the options of this run say; None and empty mean: as configured.
 
-    `demo` allows the built-in demo model when nothing else is configured. `ignore_config` leaves
-    the user's config.yaml aside (`--ignore-user-config`, `--safe-mode`).
+    `demo` allows the built-in demo model when nothing else is configured.
     """
 
     surface: str
@@ -31,7 +30,6 @@ class RunChoice:
     yolo: bool = False
     max_turns: int | None = None
     demo: bool = False
-    ignore_config: bool = False
 
 
 class DirectCalls(Protocol):

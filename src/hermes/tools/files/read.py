@@ -124,7 +124,8 @@ class ReadFile:
 
     def _keys(self, page: Page, offset: int) -> tuple[dict[str, Any], bool]:
         """The result, and whether it shows these lines just as they are in the file."""
-        rows, used, clamped = [], 0, False
+        rows: list[str] = []
+        used, clamped = 0, False
         for number, raw in enumerate(page.lines, offset):
             line = raw.removesuffix(b"\n")
             text = (line.removeprefix(BOM) if number == 1 else line).decode("utf-8", "replace")

@@ -15,7 +15,7 @@ from hermes.core.errors import ToolError
 from hermes.core.transcript import ToolSchema
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
 from hermes.safety.paths import PathPolicy
-from hermes.safety.redact import Redactor
+from hermes.safety.redact import carries_mask
 from hermes.system.files import write_atomic
 from hermes.tools.files.place import locate
 from hermes.tools.files.seen import SeenFiles
@@ -42,7 +42,6 @@ class WriteFile:
     """See `SCHEMA`."""
 
     policy: PathPolicy
-    redactor: Redactor
     spec = ToolSpec(schema=SCHEMA, toolset="file", effects="writes")
 
     def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
@@ -70,7 +69,7 @@ class WriteFile:
         nothing = {"bytes_written": 0, "dirs_created": False, "resolved_path": str(path)}
         if why := self.policy.unwritable(path):
             return nothing | {"error": f"{path} was not written: {why}."}
-        if self.redactor.carries_mask(content):
+        if carries_mask(content):
             return nothing | {
                 "error": f"{path} was not written: the content holds a masked secret, not the "
                 "secret itself. Leave that part of the file alone, or edit it by other means."

@@ -1,14 +1,17 @@
 """From the bytes of a command to the text a model reads."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
-import anyio.to_thread
+from anyio import from_thread, to_thread
 
 from hermes.ports.terminal import CommandResult
-from hermes.ports.tool import Redact
+
+Redact = Callable[[str, str], str]
+"""Takes secrets out of an output (first argument) of a command (second)."""
 
 ESCAPES: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -19,6 +22,8 @@ ESCAPES: Final = re.compile(
 """Escape sequences of ECMA-48 in their 7-bit form. The 8-bit form is not looked for: in UTF-8 text
 U+0080 to U+009F are characters like any other."""
 
+QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+
 CHUNK: Final = 1_000_000
 """Characters of a spilled output that are redacted at a time."""
 
@@ -26,8 +31,6 @@ LINE: Final = 2_000
 """A cut moves to the end of a line if one is this near."""
 
 SIGNALS: Final = {
-    1: "hung up",
-    2: "interrupted",
     3: "quit",
     4: "illegal instruction",
     6: "aborted",
@@ -51,11 +54,11 @@ BENIGN: Final = {
     ("test", 1): "the condition is false",
     ("[", 1): "the condition is false",
     ("find", 1): "some folders could not be read",
-    ("git", 1): "for git diff --exit-code and the like: there are differences",
 }
 """Exit codes that are answers rather than failures."""
 
 MEANINGS: Final = BENIGN | {
+    ("git", 1): "for most git commands: there are differences, or there is nothing to do",
     ("curl", 6): "the host name was not found",
     ("curl", 7): "no connection to the host",
     ("curl", 22): "the server answered with an error status",
@@ -74,8 +77,9 @@ class Shown:
 
 def last_command(command: str) -> str:
     """The name of the program whose status a simple command line ends with."""
-    segment = re.split(r"[|;&\n]+", command.strip().rstrip(";& \n"))[-1]
-    words = (w for w in segment.split() if "=" not in w.partition("/")[0])
+    plain = QUOTED.sub("_", command).rstrip(";& \n")
+    segment = re.split(r"[|;&\n]+", plain)[-1]
+    words = (word for word in segment.split() if not re.match(r"\w+=", word))
     return next(words, "").rpartition("/")[2]
 
 
@@ -139,27 +143,51 @@ def shown(result: CommandResult, characters: int | None, where: str | None) -> S
     return Shown(text=first + join + notice + last, characters=characters, left_out=left_out)
 
 
-async def redact_spill(spill: str, command: str, redact: Redact) -> tuple[str | None, int]:
-    """Rewrite the file `spill` redacted; its path and its length in characters as it came.
+def _block(source: TextIO) -> str:
+    """The next lines of `source`, about CHUNK characters; a PEM block is not torn."""
+    text = source.read(CHUNK)
+    if text and not text.endswith("\n"):
+        text += source.readline(CHUNK)
+    if text.rfind("-----BEGIN ") > text.rfind("-----END "):
+        for line in source:
+            text += line
+            if "-----END " in line or len(text) > 2 * CHUNK:
+                break
+    return text
 
-    The path is None, and the file gone, if that fails: an unredacted file is never shown.
+
+def _rewrite(raw: Path, clean: Path, command: str, redact: Redact) -> int:
+    characters = 0
+    with (
+        raw.open(encoding="utf-8", errors="surrogateescape", newline="") as source,
+        clean.open("x", encoding="utf-8", errors="surrogateescape", newline="") as target,
+    ):
+        clean.chmod(0o600)
+        while text := _block(source):
+            from_thread.check_cancelled()
+            characters += len(text)
+            target.write(redact(text, command))
+    return characters
+
+
+def _remove(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+async def redact_spill(spill: str, command: str, redact: Redact) -> tuple[str | None, int | None]:
+    """Rewrite the file `spill` redacted; its new path, and its length in characters as it came.
+
+    Both are None, and the file is gone, if it cannot be: what is not redacted is never shown.
     """
     raw = Path(spill)
     clean = raw.with_suffix(".txt")
-    characters = 0
     kept = False
     try:
-        with raw.open(encoding="utf-8", errors="surrogateescape", newline="") as source:
-            clean.touch(mode=0o600, exist_ok=False)
-            with clean.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
-                while text := await anyio.to_thread.run_sync(_block, source):
-                    characters += len(text)
-                    target.write(await anyio.to_thread.run_sync(redact, text, command))
+        characters = await to_thread.run_sync(_rewrite, raw, clean, command, redact)
         kept = True
     except OSError:
-        return None, characters
+        return None, None
     finally:
-        raw.unlink(missing_ok=True)
-        if not kept:
-            clean.unlink(missing_ok=True)
+        _remove(raw, *(() if kept else (clean,)))
     return str(clean), characters

@@ -1,0 +1,393 @@
+"""What every terminal back end must do; run over each of them."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import pytest
+from anyio import to_thread
+
+from hermes.core.clock import SystemClock
+from hermes.core.errors import ToolError
+from hermes.core.ids import SessionId
+from hermes.ports.terminal import CommandResult, TerminalBackend
+from hermes.system.process import Reaper
+from hermes.terminals.local import LocalTerminal, child_environment
+
+ONE, TWO = SessionId("20250101_000000_000001"), SessionId("20250101_000000_000002")
+LIMIT = 50_000
+
+
+class Run(Protocol):
+    async def __call__(
+        self,
+        command: str,
+        *,
+        session: SessionId = ONE,
+        cwd: Path | str | None = None,
+        timeout: float = 30,
+        limit: int = LIMIT,
+        fall_back: bool = True,
+    ) -> CommandResult: ...
+
+
+@pytest.fixture(params=["local"])
+async def backend(tmp_path: Path) -> AsyncIterator[TerminalBackend]:
+    reaper = Reaper()
+    secrets = {"MY_TOKEN": "s3cr3t", "AWS_SECRET_ACCESS_KEY": "s3cr3t", "PLAIN": "s3cr3t"}
+    terminal = LocalTerminal(
+        env=child_environment({**os.environ, **secrets}, ()),
+        state_dir=tmp_path / "state",
+        spill_dir=tmp_path / "spill",
+        reaper=reaper,
+        clock=SystemClock(),
+    )
+    yield terminal
+    await terminal.aclose()
+    await reaper.aclose()
+    assert not list((tmp_path / "state").glob("*"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    path = tmp_path / "place"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def run(backend: TerminalBackend, place: Path) -> Run:
+    async def run(
+        command: str,
+        *,
+        session: SessionId = ONE,
+        cwd: Path | str | None = None,
+        timeout: float = 30,
+        limit: int = LIMIT,
+        fall_back: bool = True,
+    ) -> CommandResult:
+        return await backend.run(
+            session,
+            command,
+            cwd=str(cwd or place),
+            timeout=timeout,
+            limit=limit,
+            fall_back=fall_back,
+        )
+
+    return run
+
+
+async def said(run: Run, command: str, **options: object) -> str:
+    result = await run(command, **options)  # type: ignore[arg-type]
+    return result.output_head.decode()
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+async def test_a_command_answers_with_output_status_and_folder(run: Run, place: Path) -> None:
+    result = await run("echo out; echo err >&2; cd /usr; exit 3")
+    assert result.output_head == b"out\nerr\n"
+    assert (result.output_tail, result.total, result.exit_code) == (b"", 8, 3)
+    assert (result.cwd, result.timed_out, result.moved_to) == ("/usr", False, None)
+    assert (await run("true")).cwd == str(place)
+
+
+async def test_quotes_comments_heredocs_and_several_lines_are_run_as_given(run: Run) -> None:
+    assert await said(run, "echo 'a & b' \"c'd\" # note") == "a & b c'd\n"
+    assert await said(run, "cat <<'EOF'\nx $HOME\nEOF") == "x $HOME\n"
+    assert await said(run, "a=1\nb=2\necho $((a+b)) $# $-") == "3 0 hBc\n"
+    assert (await run("")).exit_code == 0
+    broken = await run("if then")
+    assert broken.exit_code == 2
+    assert b"bash: eval: line 1: syntax error" in broken.output_head
+    assert "bash: line 2: nosuch_zz" in await said(run, "true\nnosuch_zz")
+
+
+async def test_exported_state_lasts_and_other_variables_do_not(run: Run) -> None:
+    await run("export A=$'x\\ny' PATH=/nowhere:$PATH; B=2; f() { echo fn $1; }; alias al='echo al'")
+    assert await said(run, 'echo "[$A][$B]${PATH%%:*}"; f 1; al') == "[x\ny][]/nowhere\nfn 1\nal\n"
+    await run("unset A LANG HOME; unset -f f")
+    assert await said(run, 'echo "[${A-no}${LANG-no}${HOME-no}]"; f') != "[nonono]\nfn\n"
+    assert (await said(run, 'echo "[${A-no}${LANG-no}${HOME-no}]"')) == "[nonono]\n"
+    await run("set -eu; false")
+    assert await said(run, "false; echo $undefined on") == "on\n"
+
+
+@pytest.mark.parametrize(
+    "end", ["exit 3", "set -e; false", "trap 'true' EXIT", "readonly Q=1; export Q", "set -x"]
+)
+async def test_state_survives_the_way_a_command_ends(run: Run, end: str) -> None:
+    result = await run(f"cd /usr; export KEPT=1; {end}")
+    assert result.cwd == "/usr"
+    assert await said(run, "echo $KEPT") == "1\n"
+
+
+async def test_state_survives_a_timeout(run: Run) -> None:
+    result = await run("cd /usr; export KEPT=1; echo begun; sleep 300", timeout=0.5)
+    assert (result.timed_out, result.exit_code, result.output_head) == (True, 124, b"begun\n")
+    assert result.cwd == "/usr"
+    assert await said(run, "echo $KEPT") == "1\n"
+
+
+async def test_a_shell_that_was_replaced_or_killed_leaves_the_state_before(run: Run) -> None:
+    await run("export KEPT=1")
+    assert (await run("export KEPT=2; exec echo x")).cwd is None
+    killed = await run("export KEPT=2; kill -9 $$")
+    assert (killed.cwd, killed.exit_code) == (None, -9)
+    assert await said(run, "echo $KEPT") == "1\n"
+
+
+async def test_sessions_do_not_see_each_other_and_a_forgotten_one_starts_anew(
+    run: Run, backend: TerminalBackend
+) -> None:
+    await run("export KEPT=1")
+    assert await said(run, "echo [$KEPT] $HERMES_SESSION_ID", session=TWO) == f"[] {TWO}\n"
+    await backend.forget(ONE)
+    await backend.forget(ONE)
+    assert await said(run, "echo [$KEPT]") == "[]\n"
+
+
+async def test_state_files_are_for_the_user_alone(run: Run, tmp_path: Path) -> None:
+    await run("umask 0; export SECRET=1")
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "state").iterdir()}
+    assert modes == {0o600}
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_folder_with_any_name_is_followed(run: Run, place: Path) -> None:
+    for name in ("d(1)", "a'b", "x y;id", "line\nbreak", "ü"):
+        (place / name).mkdir()
+        result = await run("cd ./*", cwd=place)
+        assert result.cwd == str(place / name)
+        assert (await run("pwd", cwd=result.cwd)).output_head.decode() == f"{place / name}\n"
+        (place / name).rmdir()
+
+
+async def test_a_deleted_folder_does_not_wedge_the_session(run: Run, place: Path) -> None:
+    gone = place / "x" / "y"
+    gone.mkdir(parents=True)
+    assert (await run("rm -rf ../../x", cwd=gone)).exit_code == 0
+    result = await run("pwd", cwd=gone)
+    assert (result.output_head.decode(), result.moved_to) == (f"{place}\n", str(place))
+    with pytest.raises(ToolError, match="x/y is not an existing folder; nothing was run"):
+        await run("pwd", cwd=gone, fall_back=False)
+
+
+async def test_only_allowed_variables_reach_a_command(run: Run) -> None:
+    assert "s3cr3t" not in await said(run, "env; cat /proc/$PPID/environ")
+    markers = "echo $AI_AGENT $HERMES_AGENT $HERMES_SESSION_ID $PAGER $GIT_PAGER"
+    assert await said(run, markers) == f"hermes-agent true {ONE} cat cat\n"
+    await run("export AI_AGENT=other HERMES_SESSION_ID=other")
+    assert await said(run, markers) == f"hermes-agent true {ONE} cat cat\n"
+
+
+def test_the_children_s_environment_is_an_allow_list() -> None:
+    environ = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "XDG_CACHE_HOME": "/c",
+        "SSH_AUTH_SOCK": "/s",
+        "VIRTUAL_ENV": "/v",
+        "https_proxy": "http://proxy:8080",
+        "HTTP_PROXY": "http://user:word@proxy:8080",
+        "XDG_API_KEY": "k",
+        "CONDA_TOKEN": "k",
+        "OPENAI_API_KEY": "k",
+        "GITHUB_TOKEN": "k",
+        "RANDOM_THING": "x",
+        "DEPLOY_TOKEN": "wanted",
+    }
+    seen = child_environment(environ, ["DEPLOY_TOKEN", "NOT_SET"])
+    assert seen == {
+        name: environ[name]
+        for name in (
+            "PATH LC_ALL XDG_CACHE_HOME SSH_AUTH_SOCK VIRTUAL_ENV https_proxy DEPLOY_TOKEN".split()
+        )
+    }
+
+
+async def test_nothing_waits_for_a_person(run: Run, place: Path) -> None:
+    assert await said(run, "read x; echo $? [$x]; cat; tty") == "1 []\nnot a tty\n"
+    assert (await run("echo x >/dev/tty")).exit_code == 1
+    subprocess.run(["git", "init", "-q", place], check=True)
+    begun = time.monotonic()
+    identity = "-c user.name=a -c user.email=a@example.org -c core.editor=vi"
+    result = await run(f"git {identity} commit --allow-empty")
+    assert result.exit_code == 1
+    assert b"editor" in result.output_head
+    assert time.monotonic() - begun < 10
+    assert (await run("git log; git help git >/dev/null; $EDITOR x")).exit_code == 1
+
+
+async def test_sudo_is_run_as_given(run: Run, place: Path) -> None:
+    sudo = place / "sudo"
+    sudo.write_text('#!/bin/sh\nprintf "%s " "$@"\ncat\n')
+    sudo.chmod(0o755)
+    assert await said(run, f"PATH={place}:$PATH; sudo -n true") == "-n true "
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sleep 300 & echo $!",
+        "setsid sleep 300 & disown; echo $!",
+        f"{sys.executable} -m http.server 0 & echo $!",
+        "nohup sleep 300 >/dev/null 2>&1 & echo $!",
+    ],
+)
+async def test_a_call_returns_when_the_shell_does_and_what_is_left_ends_with_the_session(
+    run: Run, backend: TerminalBackend, command: str
+) -> None:
+    begun = time.monotonic()
+    pid = int((await said(run, command)).splitlines()[0])
+    assert time.monotonic() - begun < 5
+    assert await said(run, f"kill -0 {pid} && echo there") == "there\n"
+    await backend.forget(ONE)
+    assert not running(pid)
+
+
+async def test_output_that_is_still_coming_when_the_shell_exits_is_taken(run: Run) -> None:
+    assert await said(run, "for i in {1..200}; do echo $i; done; exit") == "".join(
+        f"{i}\n" for i in range(1, 201)
+    )
+    assert await said(run, "echo late > >(cat)") == "late\n"
+
+
+async def test_silence_is_not_failure(run: Run) -> None:
+    result = await run("sleep 1.2; echo done", timeout=30)
+    assert (result.output_head, result.timed_out) == (b"done\n", False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo $$ >{fifo}; sleep 300",
+        "trap '' TERM; echo $$ >{fifo}; sleep 300; sleep 300",
+        "setsid sh -c 'trap \"\" TERM; echo $$ >{fifo}; sleep 300; sleep 300' & wait",
+        "echo $$ >{fifo}; yes",
+    ],
+    ids=["plain", "ignores TERM", "setsid", "flood"],
+)
+async def test_cancelling_ends_the_tree_within_a_second(
+    run: Run, place: Path, tmp_path: Path, command: str
+) -> None:
+    fifo = place / "fifo"
+    os.mkfifo(fifo)
+    await run("export KEPT=1")
+    async with anyio.create_task_group() as group:
+        group.start_soon(run, command.format(fifo=fifo))
+        pid = int(await to_thread.run_sync(fifo.read_text))
+        begun = time.monotonic()
+        group.cancel_scope.cancel()
+    assert time.monotonic() - begun < 1.0
+    assert not running(pid)
+    assert not list((tmp_path / "spill").iterdir())
+    assert len(list((tmp_path / "state").iterdir())) == 1
+    assert await said(run, "echo $KEPT") == "1\n"
+
+
+async def test_a_timeout_ends_the_tree_and_keeps_the_output(run: Run) -> None:
+    begun = time.monotonic()
+    result = await run("trap '' TERM; setsid sleep 300 & echo $!; sleep 300; sleep 300", timeout=0.5)
+    assert (result.timed_out, result.exit_code) == (True, 124)
+    assert not running(int(result.output_head))
+    assert time.monotonic() - begun < 5
+
+
+async def test_output_up_to_the_limit_is_whole_and_makes_no_file(run: Run) -> None:
+    result = await run("head -c 50000 /dev/zero | tr '\\0' x")
+    assert result.output_head == b"x" * 50_000
+    assert (result.output_tail, result.total, result.spill) == (b"", 50_000, None)
+
+
+async def test_longer_output_keeps_head_and_tail_and_goes_whole_into_a_file(run: Run) -> None:
+    whole = "".join(f"{i}\n" for i in range(1, 40_001)).encode()
+    result = await run("seq 1 40000")
+    assert result.output_head == whole[:20_000]
+    assert result.output_tail == whole[-30_000:]
+    assert result.total == len(whole)
+    assert result.spill is not None
+    spill = Path(result.spill)
+    assert spill.read_bytes() == whole
+    assert spill.stat().st_mode & 0o777 == 0o600
+    just_over = await run("head -c 11 /dev/zero | tr '\\0' x", limit=10)
+    assert (just_over.output_head, just_over.output_tail) == (b"x" * 4, b"x" * 6)
+
+
+async def test_a_spill_that_cannot_be_written_is_not_claimed(run: Run, tmp_path: Path) -> None:
+    await run("true")
+    (tmp_path / "spill").rmdir()
+    (tmp_path / "spill").write_text("in the way")
+    result = await run("seq 1 40000")
+    assert (result.spill, result.exit_code, len(result.output_tail)) == (None, 0, 30_000)
+
+
+async def test_a_command_longer_than_an_argument_may_be_is_run(run: Run) -> None:
+    assert await said(run, f"echo '{'é' * 200_000}' | wc -m") == "200001\n"
+
+
+async def test_a_nul_in_a_command_is_refused_in_words(run: Run) -> None:
+    with pytest.raises(ToolError, match="NUL"):
+        await run("echo a\0b")
+
+
+async def test_a_machine_without_bash_is_told_so(tmp_path: Path) -> None:
+    terminal = LocalTerminal(
+        env={"PATH": "/no/such:relative"},
+        state_dir=tmp_path / "state",
+        spill_dir=tmp_path / "spill",
+        reaper=Reaper(),
+        clock=SystemClock(),
+    )
+    with pytest.raises(ToolError, match="bash was not found"):
+        await terminal.run(ONE, "true", cwd="/", timeout=1, limit=10)
+
+
+FLOOD = """
+import os, resource, sys
+from pathlib import Path
+import anyio
+from hermes.core.clock import SystemClock
+from hermes.core.ids import SessionId
+from hermes.system.process import Reaper
+from hermes.terminals.local import LocalTerminal
+
+async def main():
+    reaper = Reaper()
+    place = Path(sys.argv[1])
+    terminal = LocalTerminal(env={"PATH": os.defpath}, state_dir=place / "a", spill_dir=place / "b",
+                             reaper=reaper, clock=SystemClock())
+    async def run(command):
+        result = await terminal.run(
+            SessionId("s"), command, cwd="/", timeout=60, limit=50_000)
+        return result.total
+    await run("seq 1 50000")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    total = await run("yes 'a line of output' | head -n 5000000")
+    print(total, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    await terminal.aclose()
+    await reaper.aclose()
+
+anyio.run(main)
+"""
+
+
+async def test_five_million_lines_take_no_memory_and_their_file_is_bounded(tmp_path: Path) -> None:
+    process = await anyio.run_process([sys.executable, "-c", FLOOD, str(tmp_path)])
+    total, grown_kib = map(int, process.stdout.split())
+    assert total == 5_000_000 * len("a line of output\n")
+    assert grown_kib < 4_096
+    sizes = sorted(path.stat().st_size for path in (tmp_path / "b").iterdir())
+    assert sizes[-1] == 50_000_000
