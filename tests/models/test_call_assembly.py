@@ -36,7 +36,7 @@ def wanted_calls(draw):
     return [
         (
             draw(st.sampled_from(sorted(TOOLS))),
-            {"n": number, **draw(st.dictionaries(st.text(max_size=5), json_values, max_size=3))},
+            {**draw(st.dictionaries(st.text(max_size=5), json_values, max_size=3)), "n": number},
         )
         for number in range(count)
     ]

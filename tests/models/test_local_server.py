@@ -25,8 +25,17 @@ CRASHING_ENGINE = "import os, sys\nsys.stderr.write('boom')\nsys.stderr.flush()\
 
 
 @asynccontextmanager
-async def server(model: Path, home: Path, **options: object) -> AsyncIterator[LocalServer]:
-    made = LocalServer(model, state_dir=home / "locks", log=home / "logs" / "local.log", **options)
+async def server(
+    model: Path, home: Path, *, idle_seconds: float = 600, python: str = sys.executable
+) -> AsyncIterator[LocalServer]:
+    made = LocalServer(
+        model,
+        state_dir=home / "locks",
+        log=home / "logs" / "local.log",
+        threads=1,  # other tests run beside this one, see server._threads
+        idle_seconds=idle_seconds,
+        python=python,
+    )
     try:
         yield made
     finally:
@@ -155,11 +164,11 @@ async def test_a_conversation_that_grows_is_read_from_the_cache(
         for question in ("Hello", "And now?", "And then?"):
             messages.append({"role": "user", "content": question})
             async with local.use() as endpoint:
-                answer = await chat(endpoint, messages)
+                answer = await chat(endpoint, messages, tokens=4)
             messages.append(answer["choices"][0]["message"])
             cached.append(answer["usage"]["prompt_tokens_details"]["cached_tokens"])
         messages[0]["content"] = "Changed. " + messages[0]["content"]
-        changed = await chat(await local.ready(), messages)
+        changed = await chat(await local.ready(), messages, tokens=1)
     assert cached[0] == 0 < cached[1] < cached[2]
     assert changed["usage"]["prompt_tokens_details"]["cached_tokens"] < 10
 
@@ -205,7 +214,7 @@ async def test_a_crash_costs_one_restart_and_not_hermes(demo_model: Path, tmp_pa
 @pytest.mark.localmodel
 async def test_crashes_between_good_answers_do_not_add_up(demo_model: Path, tmp_path: Path) -> None:
     async with server(demo_model, tmp_path) as local:
-        for _ in range(4):
+        for _ in range(3):
             async with local.use() as endpoint:
                 await chat(endpoint, [{"role": "user", "content": "Hello"}], tokens=1)
             os.kill(pid := pid_of(tmp_path), signal.SIGSEGV)
@@ -218,10 +227,10 @@ async def test_crashes_between_good_answers_do_not_add_up(demo_model: Path, tmp_
 async def test_an_idle_process_ends_but_not_while_it_is_used(
     demo_model: Path, tmp_path: Path
 ) -> None:
-    async with server(demo_model, tmp_path, idle_seconds=0.2) as local:
+    async with server(demo_model, tmp_path, idle_seconds=0.1) as local:
         async with local.use() as endpoint:
-            answer = await chat(endpoint, [{"role": "user", "content": "Tell a story"}], tokens=150)
-            assert answer["timings"]["predicted_ms"] > 400
+            answer = await chat(endpoint, [{"role": "user", "content": "Tell a story"}], tokens=60)
+            assert answer["timings"]["predicted_ms"] > 200
             pid = pid_of(tmp_path)
             assert is_alive(process_identity(pid))
         await gone(pid)

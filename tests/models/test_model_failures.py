@@ -5,6 +5,7 @@ import time
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute
 from talking import chunks_of, epoch_of, provider_at, reply_of, route_to, transcript_of, user
 
 from hermes.core.errors import (
@@ -186,10 +187,20 @@ async def test_a_name_that_does_not_exist_is_named():
 
 
 async def test_https_to_a_server_without_it_is_a_tls_failure():
-    with ScriptedModel() as model:
-        address = model.base_url.replace("http://", "https://")
+    async def plain(stream):
+        async with stream:
+            await stream.receive()
+            await stream.send(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(listener.serve, plain)
+        port = listener.extra(SocketAttribute.local_port)
         with pytest.raises(ModelError, match="secure connection") as caught:
-            await reply_of(address)
+            await reply_of(f"https://127.0.0.1:{port}/v1")
+        group.cancel_scope.cancel()
     assert type(caught.value) is ModelError
     assert caught.value.retry_after is None
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from talking import TOOLS, TURN, batch, epoch_of, provider_at, route_to, said, transcript_of, user
+from talking import TOOLS, batch, epoch_of, provider_at, route_to, said, transcript_of, user
 
 from hermes.core.calls import ToolCall, ToolResult
 from hermes.core.content import Text, Thinking
@@ -158,4 +158,3 @@ def test_the_estimate_grows_with_the_conversation():
     large = live.estimate(transcript_of([user("hi"), said("x" * 4_000)], epoch))
     assert large.input >= small.input + 1_000
     assert large.cost_usd is None
-    assert TURN

@@ -563,7 +563,7 @@ def test_a_missing_request_is_said_after_the_time_given() -> None:
 
 
 def test_closing_is_prompt_with_clients_that_hang() -> None:
-    with ScriptedModel([stall(), never_ending("x"), text("a").hold()]) as model:
+    with ScriptedModel([stall(), never_ending("x" * 4_000_000), text("a").hold()]) as model:
         address = urlsplit(model.base_url).netloc
         clients = [HTTPConnection(address) for _ in range(4)]
         for number, client in enumerate(clients[:3], start=1):

@@ -120,6 +120,17 @@ async def test_a_command_that_cannot_start_raises_the_true_reason(
         await tree.end()
 
 
+async def test_a_request_may_be_long_and_one_that_is_too_long_is_refused(reaper: Reaper) -> None:
+    command = ["/bin/sh", "-c", "echo ${#0} ${#A}", "x" * 100_000]
+    output = bytearray()
+    tree = reaper.start(command, cwd="/", env={"A": "y" * 49_000})
+    assert await tree.stream(output.extend) == 0
+    tree.leave()
+    assert output == b"100000 49000\n"
+    with pytest.raises(OSError, match="long"):
+        reaper.start(command, cwd="/", env={"A": "y" * 60_000})
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -138,12 +149,8 @@ async def test_a_command_that_cannot_start_raises_the_true_reason(
     ],
     ids=["child", "ignores TERM", "setsid", "double fork", "no environment", "flood"],
 )
-async def test_cancelled_is_gone_within_a_second(
-    reaper: Reaper, fifo: Path, command: str
-) -> None:
-    pids, seconds = await cancelled_when_ready(
-        start(reaper, command.format(fifo=fifo)), fifo
-    )
+async def test_cancelled_is_gone_within_a_second(reaper: Reaper, fifo: Path, command: str) -> None:
+    pids, seconds = await cancelled_when_ready(start(reaper, command.format(fifo=fifo)), fifo)
     assert pids
     assert not any(map(running, pids))
     assert seconds < 1.0

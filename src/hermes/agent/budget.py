@@ -67,6 +67,7 @@ class Repeats:
         if not failed:
             self._failures.pop(call.tool, None)
             if not reads_only:
+                self._failures.clear()
                 self._identical.clear()
                 return None
         arguments = call.fault or call.arguments

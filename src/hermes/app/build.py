@@ -5,7 +5,6 @@ Nothing is opened before a command asks for it, and everything opened is closed 
 
 import argparse
 import os
-import platform
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -17,7 +16,8 @@ import anyio
 from hermes.agent.direct import DirectCalls, direct
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
-from hermes.app.provider import provider_of
+from hermes.app.probe import probe
+from hermes.app.provider import fetch_demo, provider_of
 from hermes.app.route import route_of
 from hermes.app.tools import Workbench, chosen, registry
 from hermes.core.clock import SystemClock
@@ -26,8 +26,9 @@ from hermes.core.ids import RandomIds
 from hermes.core.people import Origin
 from hermes.core.prompt import PromptSection
 from hermes.core.transcript import ToolSchema
+from hermes.models.local.install import installed
 from hermes.ports.model import Route
-from hermes.ports.tool import Tool
+from hermes.ports.tool import Tool, ToolSpec
 from hermes.prompts.assemble import Assembler
 from hermes.safety.chain import AskFirst
 from hermes.safety.redact import Redactor
@@ -67,13 +68,16 @@ class App:
     @cached_property
     def _redactor(self) -> Redactor:
         config = self._config
-        settings = config.settings
-        keys = [settings.model.api_key, *(p.api_key for p in settings.providers.values())]
-        secrets = (*config.secrets.values(), *filter(None, keys))
-        return Redactor(enabled=settings.security.redact_secrets, secrets=secrets)
+        return Redactor(
+            enabled=config.settings.security.redact_secrets, secrets=config.secret_values()
+        )
 
     def config(self) -> Config:
         return self._config
+
+    def reload(self) -> None:
+        for name in ("_config", "_redactor"):
+            self.__dict__.pop(name, None)
 
     def redact(self, text: str) -> str:
         return self._redactor.redact(text)
@@ -125,6 +129,24 @@ class App:
             now=self.clock.now(),
         )
         return sections, ordered
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        everything = RunChoice(surface="tools")
+        tools = self._tools(everything, None, self._terminal(Reaper()))
+        return tuple(tool.spec for _, tool in sorted(tools.items()))
+
+    def default_route(self, changes: Mapping[str, str]) -> Route | None:
+        config = load(self.home, self.env, flags=changes, skip_file=self._ignore_file)
+        return route_of(RunChoice(surface="cli"), config)
+
+    async def probe(self, route: Route) -> None:
+        await probe(route, self.env, self._config.settings.model.local.path)
+
+    def demo_model(self) -> Path | None:
+        return installed(self.home.models)
+
+    async def install_demo(self) -> Path:
+        return await fetch_demo(self.home)
 
     async def _parts(
         self, choice: RunChoice, route: Route | None, stack: AsyncExitStack
@@ -186,7 +208,7 @@ class App:
         return Assembler(
             soul=self.home.soul,
             profile="lean" if lean else "full",
-            system=f"{platform.system()} {platform.release()}, Python {sys.version.split()[0]}",
+            system=f"{os.uname().sysname} {os.uname().release}, Python {sys.version.split()[0]}",
         )
 
     def _limits(self, choice: RunChoice) -> Limits:

@@ -8,7 +8,6 @@ from collections.abc import Coroutine
 
 import anyio
 
-from hermes.app.build import App
 from hermes.core.errors import ConfigError, HermesError, UserError
 from hermes.surfaces.cli.parser import parser
 from hermes.system.env import Environment
@@ -32,7 +31,8 @@ def run(argv: list[str]) -> int:
         return 0
     try:
         env = Environment.current()
-        app = App(env, Home.locate(env, options.profile), options)
+        # lazy: --help and a wrong option need none of the rooms
+        app = load("hermes.app.build:App")(env, Home.locate(env, options.profile), options)
         gc.enable()
         result = load(options.run)(options, app)
         return anyio.run(_await, result) if isinstance(result, Coroutine) else result or 0

@@ -138,7 +138,7 @@ class ChatReader:
         content = message.get("content")
         if isinstance(content, list):
             thought = [p for p in content if isinstance(p, dict) and p.get("type") == "thinking"]
-            yield from self._text(_plain(thought, "thinking"), "thinking")
+            yield from self._text(_plain(thought, "thinking", "text"), "thinking")
             content = _plain([p for p in content if p not in thought], "text")
         if isinstance(content, str):
             yield from self._text(content, "answer")

@@ -46,7 +46,7 @@ _CLOSE_OF: Final = dict(TAGS)
 _FENCES: Final = ("```", "~~~")
 _MARKS: Final = (*_CLOSE_OF, *_CLOSE_OF.values(), *_FENCES)
 _LONGEST: Final = max(map(len, _MARKS))
-_FIRST: Final = frozenset(mark[0] for mark in _MARKS)
+_FIRST: Final = re.compile("[" + re.escape("".join({mark[0] for mark in _MARKS})) + "]")
 _VISIBLE: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
 _CLOSING: Final = {
     close: re.compile(re.escape(close), re.IGNORECASE) for close in _CLOSE_OF.values()
@@ -154,9 +154,8 @@ class ThinkingSplitter:
         size = len(self._pending)
         if final:
             return size
-        for start in range(max(0, size - _LONGEST + 1), size):
-            if self._pending[start].lower() in _FIRST:
-                tail = self._pending[start:].lower()
-                if any(mark.startswith(tail) for mark in marks):
-                    return start
+        for first in _FIRST.finditer(self._pending, max(0, size - _LONGEST + 1)):
+            tail = self._pending[first.start() :].lower()
+            if any(mark.startswith(tail) for mark in marks):
+                return first.start()
         return size

@@ -1,9 +1,12 @@
 """Where commands run. Every back end must be able to kill what it started, escapees included."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from hermes.core.ids import SessionId
+
+SPILL_BYTES: Final = 50_000_000
+"""How much of a long output its file holds at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,8 +17,8 @@ class CommandResult:
     the first 40 % and the last 60 % of it when `total` says that there was more. `cwd` is where the
     shell ended, or None if it did not say. `timed_out` commands were killed, with their children.
     `moved_to` is where the command ran instead if the folder asked for was gone. `spill` is a file
-    with the whole output, as it came, when that was longer than `limit` (its first 50 MB; None if
-    it could not be written); it belongs to the caller.
+    with the whole output, as it came, when that was longer than `limit` (its first SPILL_BYTES;
+    None if it could not be written); it belongs to the caller.
     """
 
     output_head: bytes

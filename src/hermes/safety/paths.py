@@ -28,7 +28,9 @@ CREDENTIALS: Final = (
     ".git-credentials"
 ).split()
 SYSTEM: Final = ("/etc", "/boot", "/usr/lib/systemd", "/private/etc", "/private/var/db")
-OWN_FILES: Final = ("hermes.db", "hermes.db-wal", "hermes.db-shm", "state.db", "config.yaml")
+OWN_FILES: Final = (
+    "hermes.db hermes.db-wal hermes.db-shm state.db config.yaml config.yaml.last-good locks"
+).split()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

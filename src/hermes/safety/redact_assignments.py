@@ -17,8 +17,11 @@ from hermes.safety.secret_patterns import KEY_HEADERS, NAME_TRIGGERS
 
 _NAME: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _LONGEST_NAME: Final = 80
-_LOOKED_AT: Final = 512
+_LOOKED_AT: Final = 160
 """How much of a value decides; a longer value is masked to its end all the same."""
+
+_DEEPEST: Final = 4
+"""How many names are tried inside what looks like the value of another (`--set a.token=b`)."""
 
 
 @cache
@@ -52,20 +55,28 @@ def triggers(lowered: str) -> list[int]:
 def assignments(text: str, lowered: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
     """The secrets in `text` that a name betrays; `lowered` is its lower case, of equal length."""
     after, separator = _rx(_AFTER_NAME), _rx(_SEPARATOR)
-    done = 0
+    done = run = nested = 0
     for end in triggers(lowered):
         if end <= done:
             continue
         name = after.match(text, end)
-        if name is None or (sep := separator.match(text, name.end())) is None:
+        if name is None:
             continue
-        start = _name_start(text, end, done)
-        if start is None:
+        sep = separator.match(text, name.end())
+        start = _name_start(text, end, done) if sep is not None else None
+        # Whatever else the name contains, it is not looked at twice.
+        done = name.end("rest")
+        if sep is None or start is None:
             continue
-        found = _value(text, start, name, sep, loud=loud, sentinel=sentinel)
-        if found is not None:
-            done = found[1]
-            yield found
+        nested = nested + 1 if start < run else 0
+        if nested > _DEEPEST:
+            done = run
+            continue
+        at, stop, mask = _value(text, start, name, sep, loud=loud, sentinel=sentinel)
+        if mask:
+            done = stop
+            yield at, stop, mask
+        run = max(run, stop)
 
 
 def _name_start(text: str, end: int, floor: int) -> int | None:
@@ -86,7 +97,9 @@ def _value(
     *,
     loud: bool,
     sentinel: bool,
-) -> Span | None:
+) -> Span:
+    """The value of the name at `start` and its mask, which is empty if it stays."""
+    nothing = start, start, ""
     raw = text[start : name.end("rest")]
     before = text[start - 1] if start else ""
     if before == "\\" and raw[:1] in ("n", "r", "t"):
@@ -95,23 +108,24 @@ def _value(
     label = raw.lstrip("-.")
     kind = classify(label)
     if kind is None or not _separates(text, start, raw, before, sep):
-        return None
+        return nothing
     if before in ("?", "&") and _in_address(text, start):
-        return None
+        return nothing
     at = sep.end()
     quote = _rx(_QUOTE).match(text, at)
+    stop = ""
     if quote is not None:
         at, end = quote.end(), _quoted_end(text, quote)
         form: Form = "quoted"
         if "f" in quote["prefix"].lower() and "{" in text[at:end]:
-            return None
+            return nothing
     else:
         stop = _stop(sep, before)
         end = _bare_end(text, at, stop)
         form = _form(text, end, sep)
     value = text[at:end]
     if not value or (sep["flag"] and value.startswith("-")):
-        return None
+        return nothing
     it = Assignment(
         name=label,
         kind=kind,
@@ -122,8 +136,8 @@ def _value(
     )
     header = _is_header(label, sep)
     if not is_secret(it, loud=loud or header):
-        return None
-    if quote is None:
+        return at, at if quote else end, ""
+    if quote is None and end - at >= _LOOKED_AT - 8:
         end = _trimmed(text, at, _rx(stop + "*").match(text, at))
     return at, end, (partial if header else whole)(text[at:end], sentinel)
 
@@ -145,8 +159,11 @@ def _separates(text: str, start: int, raw: str, before: str, sep: re.Match[str])
 
 def _in_address(text: str, start: int) -> bool:
     """Whether the parameter at `start` belongs to a URL, not to a form body."""
-    back = max(0, start - 2048)
-    head = text[max(back, *(text.rfind(c, back, start) + 1 for c in " \t\n\"'<>")) : start]
+    back = max(0, start - 512)
+    cut = max(text.rfind(c, back, start) for c in " \t\n\"'<>")
+    if cut < 0 and back:
+        return True
+    head = text[max(back, cut + 1) : start]
     return "://" in head or "?" in head
 
 

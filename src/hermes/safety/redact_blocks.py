@@ -1,6 +1,5 @@
 """Finds secrets by their surroundings: private key blocks, headers, addresses, form bodies."""
 
-import base64
 import binascii
 import re
 from collections.abc import Iterator
@@ -27,7 +26,8 @@ def _rx(pattern: str) -> re.Pattern[str]:
 _BREAK: Final = r"(?:[ \t]*(?:\r?\n|\\{1,4}r|\\{1,4}n)[ \t]*(?:\d{1,7}[|:\t\-])?[ \t]*)"
 _KEY_LINE: Final = r"(?:[A-Za-z0-9+/]+={0,2}|(?:Proc-Type|DEK-Info|Comment|Version): [^\n\\]*)"
 _KEY_BODY: Final = (
-    rf"(?:[\"'\s+,]*+{_BREAK}++[\"']?{_KEY_LINE}(?=[\s\"'\\|,]|\Z))++|[ \t]*+[A-Za-z0-9+/]{{40,}}+={{0,2}}"
+    rf"(?:[\"'\s+,]*+{_BREAK}++[\"']?{_KEY_LINE}(?=[\s\"'\\|,]|\Z))++"
+    r"|[ \t]*+[A-Za-z0-9+/]{40,}+={0,2}"
 )
 _BEGIN: Final = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _END: Final = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -45,6 +45,7 @@ def private_keys(text: str) -> Iterator[Span]:
         limit = begins[number + 1][0] if number + 1 < len(begins) else len(text)
         while nth < len(ends) and ends[nth][0] < opened:
             yield from _beheaded(text, done, ends[nth])
+            done = ends[nth][1]
             nth += 1
         if nth < len(ends) and ends[nth][0] < limit:
             done = ends[nth][1]
@@ -65,9 +66,11 @@ def _beheaded(text: str, floor: int, end: tuple[int, int]) -> Iterator[Span]:
     lines = text[floor : end[0]].split("\n")
     start = end[0]
     for line in reversed(lines[:-1]):
-        if _rx(r"[ \t]*(?:\d{1,7}[|:\t\-])?[ \t]*[A-Za-z0-9+/]{16,}={0,2}\s*").fullmatch(line) is None:
-            if start != end[0] or not _rx(r"[\w+/|: \t]{1,24}={0,2}\s*").fullmatch(line):
-                break
+        # The last line of a key may be of any length, the ones before are full.
+        width = "{16,}" if start != end[0] else "{1,}"
+        body = rf"[ \t]*(?:\d{{1,7}}[|:\t\-])?[ \t]*[A-Za-z0-9+/]{width}={{0,2}}\s*"
+        if _rx(body).fullmatch(line) is None:
+            break
         start -= len(line) + 1
     if start < end[0] and end[0] - start > 20:
         yield max(floor, start), end[1], PRIVATE_KEY
@@ -102,8 +105,8 @@ def _basic(value: str) -> bool:
     if len(value) > 1024:
         return False
     try:
-        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (binascii.Error, ValueError):
+        plain = binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
+    except binascii.Error:
         return False
     return b":" in plain and all(c >= 32 and c != 127 for c in plain)
 
@@ -149,7 +152,9 @@ def _credential(text: str, at: int, scheme: str, sentinel: bool) -> Span | None:
 def _cookies(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
     at = lowered.find("cookie")
     after = _rx(r"2?\\{0,8}[\"']?[ \t]{0,4}:[ \t]{0,4}\[?[ \t]{0,4}\\{0,8}[\"']?|[ \t=]{1,2}[\"']?")
-    pair = _rx(r"[ \t]*([\w.!#$%&*+\-^`|~\[\]]{1,128})=\"?([^;\s\"'\\]*)\"?[ \t]*(?:;|(?=[\s\"'\\,]|\Z))")
+    pair = _rx(
+        r"[ \t]*([\w.!#$%&*+\-^`|~\[\]]{1,128})=\"?([^;\s\"'\\]*)\"?[ \t]*(?:;|(?=[\s\"'\\,]|\Z))"
+    )
     while at >= 0:
         end = at + len("cookie")
         begun = after.match(text, end)
@@ -168,6 +173,8 @@ def _cookies(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
 
 def _sessions(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
     """Headers such as X-Session-Id and fields such as PHPSESSID."""
+    if "sess" not in lowered:
+        return
     after = _rx(r"(?:[-_]?(?:id|key|token))?\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}[\"']?")
     for word in ("-session", "jsessionid", "phpsessid", "sessionid"):
         at = lowered.find(word)
@@ -181,29 +188,36 @@ def _sessions(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
             at = lowered.find(word, end)
 
 
+_LONGEST_USERINFO: Final = 512
+
+
 def addresses(text: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
     """Passwords in scheme://user:password@host, and tokens in scheme://token@host."""
     at = text.find("://")
-    userinfo = _rx(r"(?P<user>[^\s:/?#@\"'`<>\\]{0,256}+)(?P<colon>:)?")
+    host = text.find("@") if at >= 0 else -1
+    userinfo = _rx(r"(?P<user>[^\s:/?#@\"'`<>\\]{0,256})(?P<colon>:)?")
     while at >= 0:
-        start = at + 3
-        found = userinfo.match(text, start)
-        end = found.end() if found is not None else start
-        if found is not None and found["colon"]:
-            span = _address_password(text, end, loud=loud, sentinel=sentinel)
-        elif found is not None and text[end : end + 1] == "@":
-            span = _address_token(text, at, found["user"], sentinel)
-        else:
-            span = None
-        if span is not None:
-            end = span[1]
-            yield span
-        at = text.find("://", max(start, end - 2))
+        start = end = at + 3
+        if host < start:
+            host = text.find("@", start)
+            if host < 0:
+                return
+        if host - start <= _LONGEST_USERINFO and (found := userinfo.match(text, start)):
+            if found["colon"]:
+                span = _address_password(text, found.end(), loud=loud, sentinel=sentinel)
+            elif found.end() == host:
+                span = _address_token(text, at, found["user"], sentinel)
+            else:
+                span = None
+            if span is not None:
+                end = span[1]
+                yield span
+        at = text.find("://", end)
 
 
 def _address_password(text: str, at: int, *, loud: bool, sentinel: bool) -> Span | None:
-    found = _rx(r"[^\s@\"'`<>\\]{1,512}+(?=@)").match(text, at)
-    if found is None or (port := _rx(r"\d{1,5}(?=[/?#])").match(text, at)) is not None:
+    found = _rx(r"[^\s@\"'`<>\\]+(?=@)").match(text, at)
+    if found is None or _rx(r"\d{1,5}[/?#]").match(text, at):
         return None
     value = found[0]
     if is_masked(value) or value[0] in "${<%[" or value.endswith("»"):
@@ -226,7 +240,7 @@ def _address_token(text: str, colon: int, user: str, sentinel: bool) -> Span | N
 def form_body(text: str, sentinel: bool) -> Iterator[Span]:
     """The secret fields of a text that as a whole is one form body."""
     body = text.strip()
-    if "&" not in body or "=" not in body or not _FORM_START(body):
+    if "&" not in body or "=" not in body or not _begins_form(body):
         return
     offset = text.index(body[0])
     if _rx(r"\s").search(body):
@@ -244,5 +258,5 @@ def form_body(text: str, sentinel: bool) -> Iterator[Span]:
         at += len(field) + 1
 
 
-def _FORM_START(body: str) -> bool:
+def _begins_form(body: str) -> bool:
     return _rx(r"[\w.%\-\[\]]{1,128}=").match(body) is not None

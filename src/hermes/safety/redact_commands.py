@@ -4,13 +4,17 @@ import re
 from functools import cache
 from typing import Final
 
-_READ_ONLY_NAMES: Final = frozenset(
-    "source . export ls rm mv cp chmod chown touch stat test [ mkdir vim vi nano code ln du".split()
+from hermes.safety.secret_patterns import words
+
+_READ_ONLY_NAMES: Final = words(
+    "source . export ls rm mv cp chmod chown touch stat test [ mkdir vim vi nano code ln du"
 )
-_QUIET_GIT: Final = frozenset("add rm mv commit status check-ignore push pull fetch".split())
-_WRAPPERS: Final = frozenset(
+_QUIET_GIT: Final = words(
+    "add rm mv commit status check-ignore push pull fetch"
+)
+_WRAPPERS: Final = words(
     "sudo doas command builtin nice nohup time timeout stdbuf ionice busybox exec then do else if "
-    "! { (".split()
+    "! { ("
 )
 
 _SECRET_FILE: Final = (
@@ -61,8 +65,10 @@ def _dumps() -> re.Pattern[str]:
 def prints_secrets(command: str) -> bool:
     """Whether `command` dumps an environment or reads a file that secrets are kept in."""
     for segment in _rx(r"[|;&\n]+|\$\(|`").split(command[:65536]):
-        words = segment.strip(" \t(){}").split()
-        while words and (words[0] in _WRAPPERS or _rx(r"\w+=\S*|\d+[smh]?|-\S+").fullmatch(words[0])):
+        argv = segment.strip(" \t(){}").split()
+        while argv and (
+            argv[0] in _WRAPPERS or _rx(r"\w+=\S*|\d+[smh]?|-\S+").fullmatch(argv[0])
+        ):
             words.pop(0)
         if not words:
             continue

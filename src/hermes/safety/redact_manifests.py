@@ -44,7 +44,9 @@ def _yaml(text: str, sentinel: bool) -> Iterator[Span]:
 
 def _yaml_data(lines: list[tuple[int, str]], sentinel: bool) -> Iterator[Span]:
     opening = _rx(r"([ \t\-]*)(?:data|stringData):[ \t]*$")
-    entry = _rx(r"[ \t]*[\"']?[\w.\-]{1,253}[\"']?:[ \t]+[\"']?([^\s\"'#][^\"'\n]*?)[\"']?[ \t\r]*$")
+    entry = _rx(
+        r"[ \t]*[\"']?[\w.\-]{1,253}[\"']?:[ \t]+[\"']?([^\s\"'#][^\"'\n]*?)[\"']?[ \t\r]*$"
+    )
     block = _rx(r"[ \t]*(\S.*?)[ \t\r]*$")
     inside: int | None = None
     literal: int | None = None

@@ -41,7 +41,9 @@ def whole(value: str, sentinel: bool) -> str:
 
 
 def _sentinel(value: str) -> str:
-    known = max((p for p in _prefixes() if value.startswith(p)), key=len, default="secret")
+    known = "secret"
+    if value.startswith(_prefixes()):
+        known = max((p for p in _prefixes() if value.startswith(p)), key=len)
     return f"{SENTINEL_OPEN}{known}{SENTINEL_CLOSE}"
 
 
@@ -72,7 +74,5 @@ def carries_mask(text: str) -> bool:
     if "***" not in text and "..." not in text:
         return False
     return any(
-        _mask_pattern().search(line)
-        for line in text.split("\n")
-        if "***" in line or "..." in line
+        _mask_pattern().search(line) for line in text.split("\n") if "***" in line or "..." in line
     )

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from hermes.safety.redact_mask import STARS, Span, is_masked, partial, whole
-from hermes.safety.secret_patterns import BARE_KEYS, STRONG_PREFIXES, WEAK_PREFIXES
+from hermes.safety.secret_patterns import BARE_KEY_STARTS, BARE_KEYS, SHORTEST_BODY, STRONG_PREFIXES, WEAK_PREFIXES
 
 _DOTTED: Final = r"[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]{4,})*"
 _WORDISH: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -22,12 +22,12 @@ def _rx(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _by_ending() -> dict[str, tuple[tuple[str, int, bool], ...]]:
-    """The prefixes by their last three characters, the longest first: (prefix, least, weak)."""
-    table: dict[str, list[tuple[str, int, bool]]] = {}
+def _by_ending() -> dict[str, tuple[tuple[str, bool], ...]]:
+    """The prefixes by their last three characters, the longest first: (prefix, weak)."""
+    table: dict[str, list[tuple[str, bool]]] = {}
     for weak, prefixes in ((False, STRONG_PREFIXES), (True, WEAK_PREFIXES)):
-        for prefix, least in prefixes.items():
-            table.setdefault(prefix[-3:], []).append((prefix, least, weak))
+        for prefix in prefixes:
+            table.setdefault(prefix[-3:], []).append((prefix, weak))
     return {k: tuple(sorted(v, key=lambda p: -len(p[0]))) for k, v in table.items()}
 
 
@@ -47,15 +47,16 @@ def _starts_word(text: str, at: int) -> bool:
     return text[at - 1] in "nrt" and at > 1 and text[at - 2] == "\\"
 
 
-def _prefixed(text: str, separator: int, sentinel: bool) -> Span | None:
-    after = separator + 1
-    for prefix, least, weak in _by_ending().get(text[max(0, after - 3) : after], ()):
+def _prefixed(
+    text: str, after: int, choices: tuple[tuple[str, bool], ...], sentinel: bool
+) -> Span | None:
+    for prefix, weak in choices:
         start = after - len(prefix)
         if start < 0 or not text.startswith(prefix, start) or not _starts_word(text, start):
             continue
         body = _rx(_DOTTED if prefix[-1] == "." else r"[A-Za-z0-9_\-]+")
         found = body.match(text, after)
-        if found is None or len(found[0]) < least or len(set(found[0])) < 3:
+        if found is None or len(found[0]) < SHORTEST_BODY or len(set(found[0])) < 3:
             return None
         if weak and name_like(found[0]):
             return None
@@ -72,10 +73,6 @@ def _hex_dot(text: str, dot: int, sentinel: bool) -> Span | None:
     return (start, found.end(), partial(found[0], sentinel)) if found else None
 
 
-def _dotted(text: str, dot: int, sentinel: bool) -> Span | None:
-    return _prefixed(text, dot, sentinel) or _hex_dot(text, dot, sentinel)
-
-
 def _bot_token(text: str, colon: int, sentinel: bool) -> Span | None:
     """Telegram's form: 8 to 10 digits, a colon, 30 or more characters; the digits stay."""
     digits = colon
@@ -88,40 +85,61 @@ def _bot_token(text: str, colon: int, sentinel: bool) -> Span | None:
 
 
 def _bare(text: str, sentinel: bool) -> Iterator[Span]:
-    for head, pattern in BARE_KEYS.items():
-        at = text.find(head)
-        while at >= 0:
-            found = _rx(pattern).match(text, at) if _bare_may_start(text, at) else None
-            if found is not None and len(set(found[0])) > 6:
-                yield at, found.end(), partial(found[0], sentinel)
-            at = text.find(head, found.end() if found else at + len(head))
+    for start, offset in BARE_KEY_STARTS:
+        done = 0
+        for hit in _rx(start).finditer(text):
+            at = hit.start() - offset
+            if at < done or not _bare_may_start(text, at):
+                continue
+            for head, pattern in BARE_KEYS.items():
+                found = _rx(pattern).match(text, at) if text.startswith(head, at) else None
+                if found is not None and len(set(found[0])) > 6:
+                    done = found.end()
+                    yield at, done, partial(found[0], sentinel)
 
 
 def _bare_may_start(text: str, at: int) -> bool:
     # `+` and `,` behind base64 text, and `/` between its letters, mean an image or an archive.
     if not _starts_word(text, at) or text[max(0, at - 7) : at] == "base64,":
         return False
-    return not (at > 1 and text[at - 1] in "+/" and text[at - 2] in _WORDISH and at > 40
-                and _rx(r"[A-Za-z0-9+/]{40}").fullmatch(text, at - 40, at))
+    return not (
+        at > 1
+        and text[at - 1] in "+/"
+        and text[at - 2] in _WORDISH
+        and at > 40
+        and _rx(r"[A-Za-z0-9+/]{40}").fullmatch(text, at - 40, at)
+    )
 
 
 def tokens(text: str, sentinel: bool) -> Iterator[Span]:
     """The secrets in `text` that are recognisable by their own form."""
     yield from _bare(text, sentinel)
-    for separator, width, find in (
-        ("_", 10, _prefixed),
-        ("-", 10, _prefixed),
-        (".", 10, _dotted),
-        (":", 30, _bot_token),
-    ):
+    endings = _by_ending()
+    for separator, least in (("_", SHORTEST_BODY), ("-", SHORTEST_BODY), (".", SHORTEST_BODY), (":", 30)):
         if separator not in text:
             continue
         done = 0
-        pattern = rf"{re.escape(separator)}(?=[A-Za-z0-9_\-]{{{width}}})"
-        for hit in _rx(pattern).finditer(text):
-            if hit.start() >= done and (span := find(text, hit.start(), sentinel)):
+        for hit in _after(separator, least).finditer(text):
+            at = hit.start()
+            if at < done:
+                continue
+            if separator == ":":
+                span = _bot_token(text, at, sentinel)
+            else:
+                span = None
+                if choices := endings.get(text[at - 2 : at + 1]):
+                    span = _prefixed(text, at + 1, choices, sentinel)
+                if separator == "." and span is None:
+                    span = _hex_dot(text, at, sentinel)
+            if span is not None:
                 done = span[1]
                 yield span
+
+
+@cache
+def _after(separator: str, least: int) -> re.Pattern[str]:
+    mark = re.escape(separator)
+    return re.compile(rf"{mark}(?<=[A-Za-z0-9]{mark})(?=[A-Za-z0-9_\-]{{{least}}})")
 
 
 def phones(text: str, sentinel: bool) -> Iterator[Span]:

@@ -1,9 +1,8 @@
 """Decides by its look whether the value of a secret-named thing is a secret."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from hermes.safety.redact_mask import is_masked
 from hermes.safety.redact_names import Kind, is_env_name
@@ -13,8 +12,7 @@ from hermes.safety.secret_patterns import BENIGN_VALUES, PLACEHOLDER_WORDS
 Form = Literal["quoted", "env", "line", "prose"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
+class Assignment(NamedTuple):
     """`name` set to `value`.
 
     `form` is "quoted" (a string literal), "env" (NAME=value without blanks), "line" (`name: value`

@@ -60,7 +60,7 @@ class LogFile(logging.Handler):
         try:
             line = self._line(record)
             self._write(line.encode("utf-8", "backslashreplace"))
-        except Exception:  # noqa: BLE001  # boundary: a log must never fail what it reports
+        except Exception:  # boundary: a log must never fail what it reports on
             self.lost += 1
 
     def close(self) -> None:

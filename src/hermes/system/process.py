@@ -7,6 +7,7 @@ processes that left the group and the session (`setsid`, double fork); on other 
 escapees are out of reach, and the command's process group is what is ended.
 """
 
+import errno
 import os
 import selectors
 import socket
@@ -28,6 +29,10 @@ CHUNK: Final = 65_536
 
 TURNS: Final = 16
 """Reads in a row before other tasks get their turn."""
+
+REQUEST: Final = 150_000
+"""Bytes of arguments and environment at most: what a socket takes that nobody reads yet (208 KiB on
+Linux with its overhead), and more than one argument may be long."""
 
 QUIET: Final = 0.02
 """Seconds without output after the command's end that count as the end of the output."""
@@ -138,8 +143,8 @@ class ProcessTree:
         match words:
             case [b"e", status, more]:
                 self._status, self._more = int(status), more == b"1"
-            case [b"!", errno]:
-                self._failure = OSError(int(errno), os.strerror(int(errno)))
+            case [b"!", number]:
+                self._failure = OSError(int(number), os.strerror(int(number)))
                 self._more = False
             case _:
                 self._more = False
@@ -178,19 +183,21 @@ class Reaper:
     def start(self, arguments: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> ProcessTree:
         """Start a command: `arguments[0]` is an absolute path, `env` all of its environment.
 
-        Its standard input is empty; standard output and error come as one stream. At most about
-        150 kB of arguments and environment. That it could not start shows in `stream`.
+        Its standard input is empty; standard output and error come as one stream. That it could
+        not start shows in `stream`. Raises OSError if it is longer than REQUEST.
         """
         parts = [cwd, str(len(arguments)), *arguments, *(f"{k}={v}" for k, v in env.items())]
         body = b"\0".join(map(os.fsencode, parts))
+        if len(body) > REQUEST:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         ours, theirs = socket.socketpair()
         output, write_end = os.pipe()
         try:
             os.set_blocking(output, False)
-            self._hand_over([theirs.fileno(), write_end, output])
-            ours.settimeout(ENDED_WITHIN)
-            ours.sendall(len(body).to_bytes(4, "big") + body)
             ours.setblocking(False)
+            # First the request, which fits into the socket, so that a warden wakes only once.
+            ours.sendall(len(body).to_bytes(4, "big") + body)
+            self._hand_over([theirs.fileno(), write_end, output])
         except BaseException:
             ours.close()
             os.close(output)

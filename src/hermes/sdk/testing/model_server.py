@@ -14,7 +14,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 
 import anyio
 from anyio import to_thread
-from anyio.abc import ByteStream, SocketAttribute, TaskStatus
+from anyio.abc import Listener, SocketAttribute, SocketStream, TaskStatus
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from hermes.sdk.testing import encoding
@@ -133,8 +133,9 @@ class ScriptedModel:
     def start(self) -> Self:
         """Begin to serve."""
         portal = self._stack.enter_context(start_blocking_portal("asyncio"))
-        serving, self._port = portal.start_task(self._serve)
-        self._stack.callback(serving.cancel)
+        _, listener = portal.start_task(self._serve)
+        self._port = listener.extra(SocketAttribute.local_port)
+        self._stack.callback(portal.call, listener.aclose)
         self._portal = portal
         return self
 
@@ -154,12 +155,12 @@ class ScriptedModel:
     ) -> None:
         self.close()
         if error is None:
-            self.assert_content()
+            self.assert_clean()
         else:
             for complaint in self._complaints():
                 error.add_note(complaint)
 
-    def assert_content(self) -> None:
+    def assert_clean(self) -> None:
         """Raise AssertionError for violations, prefix breaks and errors of the script, as asked."""
         if complaints := self._complaints():
             raise AssertionError("\n".join(complaints)) from self._script_error
@@ -216,13 +217,20 @@ class ScriptedModel:
             found.append(f"the script raised {self._script_error!r}")
         return found
 
-    async def _serve(self, *, task_status: TaskStatus[int]) -> None:
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", backlog=512)
-        async with listener:
-            task_status.started(listener.extra(SocketAttribute.local_port))
-            await listener.serve(self._attend)
+    async def _serve(self, *, task_status: TaskStatus[Listener[SocketStream]]) -> None:
+        """Accept clients until the listener is closed, then drop them all.
 
-    async def _attend(self, stream: ByteStream) -> None:
+        Cancelling `accept` instead would lose a client that is just arriving: asyncio accepts its
+        socket and then has nobody to hand it to.
+        """
+        [listener] = (await anyio.create_tcp_listener(local_host="127.0.0.1")).listeners
+        async with anyio.create_task_group() as clients:
+            task_status.started(listener)
+            with suppress(anyio.ClosedResourceError):
+                await listener.serve(self._attend, clients)
+            clients.cancel_scope.cancel()
+
+    async def _attend(self, stream: SocketStream) -> None:
         """Serve one connection until either side closes it."""
         connection = Connection(stream)
         try:
@@ -302,7 +310,7 @@ class ScriptedModel:
         if callable(self._script):
             try:
                 reply = self._script(request)
-            except Exception as error:  # noqa: BLE001  # boundary: raised on leaving the block
+            except Exception as error:  # boundary: raised on leaving the block
                 self._script_error = error
                 body = encoding.error(500, f"the script raised {error!r}", None, "script")
                 return Reply(body=body)

@@ -81,15 +81,15 @@ def append(
 
 
 def follow(db: apsw.Connection, session: Held, seq: Seq, entry: Entry) -> None:
-    """Make the new `entry` the head, and its words the preview if they are the first."""
+    """Make the new `entry` the head, and a person's first words the preview."""
     db.execute(
         "UPDATE sessions SET head = ?, active_at = ? WHERE key = ?", (seq, entry.at, session.key)
     )
+    if not isinstance(entry, UserEntry) or entry.origin == HARNESS:
+        return
     if session.head is None or not session.preview:
-        ours = isinstance(entry, UserEntry) and entry.origin == HARNESS
-        preview = "" if ours else " ".join(said(entry)[: PREVIEW * 4].split())[:PREVIEW]
-        if preview:
-            db.execute("UPDATE sessions SET preview = ? WHERE key = ?", (preview, session.key))
+        preview = " ".join(said(entry)[: PREVIEW * 4].split())[:PREVIEW]
+        db.execute("UPDATE sessions SET preview = ? WHERE key = ?", (preview, session.key))
 
 
 def commit_calls(db: apsw.Connection, session: Held, seq: Seq, calls: tuple[ToolCall, ...]) -> None:

@@ -150,7 +150,7 @@ def key_and_fence(db: apsw.Connection, id: SessionId) -> tuple[int, int]:
 
 def path(db: apsw.Connection, key: int) -> list[tuple[Seq, Entry]]:
     """The entries from the first to the head; raises BadBytes."""
-    rows = {row[0]: row for row in db.execute(_PATH, (key,))}
+    rows: dict[Seq, tuple[Any, ...]] = {row[0]: row for row in db.execute(_PATH, (key,))}
     seq = db.execute("SELECT head FROM sessions WHERE key = ?", (key,)).get
     entries: list[tuple[Seq, Entry]] = []
     while seq is not None:

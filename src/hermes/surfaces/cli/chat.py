@@ -23,6 +23,7 @@ from hermes.core.people import Origin
 from hermes.core.usage import Usage
 from hermes.ports.session import AgentSession
 from hermes.surfaces.cli.commands import COMMANDS
+from hermes.surfaces.cli.echo import silent_keys
 from hermes.surfaces.cli.keys import bindings
 from hermes.surfaces.cli.pen import Pen
 from hermes.surfaces.cli.services import RunChoice, Services
@@ -107,6 +108,10 @@ class Chat:
             self.say(t("cli.unknown_command", name=printable(name)))
 
     async def _turn(self, text: str) -> None:
+        with silent_keys():
+            await self._follow(text)
+
+    async def _follow(self, text: str) -> None:
         async with self.live.events() as events, anyio.create_task_group() as group:
             await group.start(self._on_signal)
             await self.live.send(Submit(text=text, origin=self._origin))

@@ -29,7 +29,7 @@ def _chat(parser: argparse.ArgumentParser) -> None:
 
 
 def _model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", nargs="?", default="")
+    parser.add_argument("words", nargs="*", metavar="MODEL")
     parser.add_argument("--provider", default="", metavar="NAME")
     parser.add_argument("--base-url", default="", metavar="URL")
 
@@ -112,14 +112,12 @@ COMMANDS = (
         run=f"{CLI}.model:run",
         slash=f"{CLI}.slash:model",
         arguments=_model,
-        children=(
-            CommandSpec(name="install", help="cli.model_install", run=f"{CLI}.model:install"),
-        ),
     ),
     CommandSpec(
         name="sessions",
         help="cli.sessions",
         run=f"{CLI}.sessions:list_",
+        arguments=_list,
         children=(
             CommandSpec(
                 name="list", help="cli.sessions_list", run=f"{CLI}.sessions:list_", arguments=_list

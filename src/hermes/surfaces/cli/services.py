@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from hermes.core.clock import Clock
@@ -11,6 +12,7 @@ from hermes.core.transcript import ToolSchema
 from hermes.ports.model import Route
 from hermes.ports.session import SessionHost
 from hermes.ports.store import SessionStore
+from hermes.ports.tool import ToolSpec
 from hermes.system.config.load import Config
 from hermes.system.env import Environment
 from hermes.system.paths import Home
@@ -56,6 +58,10 @@ class Services(Protocol):
         """The configuration; raises ConfigError."""
         ...
 
+    def reload(self) -> None:
+        """Read the configuration again when it is next asked for; it was just written."""
+        ...
+
     def redact(self, text: str) -> str:
         """`text` without secrets."""
         ...
@@ -81,4 +87,30 @@ class Services(Protocol):
 
     def prompt(self, choice: RunChoice) -> tuple[tuple[PromptSection, ...], tuple[ToolSchema, ...]]:
         """The system prompt in sections and the tools, as a new session would get them now."""
+        ...
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """Every tool there is, by name."""
+        ...
+
+    def default_route(self, changes: Mapping[str, str]) -> Route | None:
+        """The model that `changes` of config keys, in front of all else, would make the default.
+
+        Raises UserError, ConfigError.
+        """
+        ...
+
+    async def probe(self, route: Route) -> None:
+        """Ask the endpoint of `route` for its list of models, or look for its file.
+
+        Takes 5 seconds at most; raises ModelError, UserError.
+        """
+        ...
+
+    def demo_model(self) -> Path | None:
+        """The demo model's file, if it is there and whole."""
+        ...
+
+    async def install_demo(self) -> Path:
+        """Fetch the demo model unless it is there; progress goes to stderr. Raises HermesError."""
         ...

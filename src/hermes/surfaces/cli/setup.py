@@ -8,8 +8,12 @@ from prompt_toolkit import PromptSession
 
 from hermes.core.errors import UserError
 from hermes.surfaces.cli.services import RunChoice, Services
-from hermes.system.config.edit import set_value
+from hermes.system.config.edit import set_values
 from hermes.system.i18n import t
+from hermes.system.secrets import keep
+
+KEY_VARIABLE = "HERMES_MODEL_KEY"
+"""Where the key goes in `.env`; config.yaml only refers to it."""
 
 
 async def offer(services: Services, run: RunChoice) -> RunChoice | None:
@@ -43,9 +47,11 @@ async def _provider(services: Services, prompt: PromptSession[str]) -> bool:
         return False
     key = (await prompt.prompt_async(t("cli.ask_key"), is_password=True)).strip()
     values = {"model.provider": "custom", "model.base_url": url, "model.default": model}
+    services.home.prepare()
     if key:
-        values["model.api_key"] = key
-    for name, value in values.items():
-        set_value(services.home, name, value)
+        keep(services.home, KEY_VARIABLE, key)
+        values["model.api_key"] = f"${{{KEY_VARIABLE}}}"
+    set_values(services.home, values)
+    services.reload()
     print(t("cli.saved", path=services.home.display(services.home.config)))
     return True

@@ -43,8 +43,7 @@ def set_value(home: Home, key: str, text: str) -> None:
 def set_values(home: Home, changes: Mapping[str, str]) -> None:
     """Set several keys at once, or none."""
     changes = {"model.default" if k == "model" else k: text for k, text in changes.items()}
-    typed = {key: _typed(key, text) for key, text in changes.items()}
-    _write(home, [_setting(home, key, value) for key, value in typed.items()])
+    _write(home, [_setting(home, key, text) for key, text in changes.items()])
 
 
 def unset(home: Home, key: str) -> None:
@@ -61,12 +60,13 @@ def unset(home: Home, key: str) -> None:
     _write(home, [step])
 
 
-def _setting(home: Home, key: str, value: Any) -> _Step:
+def _setting(home: Home, key: str, typed: str) -> _Step:
     def step(text: str, root: MappingNode | None, tree: dict[str, Any]) -> tuple[str, Any]:
+        path = find(root, key)
+        value = _typed(key, path, typed)
         # A file may say `model: NAME` for what is written out as `model.default: NAME`.
         if key == "model.default" and not isinstance(tree.get("model"), dict | None):
             return put(text, root, ("model",), value), _with(tree, ("model",), value)
-        path = find(root, key)
         above: Any = tree
         for i, name in enumerate(path[:-1]):
             above = above.get(name)
@@ -88,7 +88,7 @@ def _setting(home: Home, key: str, value: Any) -> _Step:
 
 def _write(home: Home, steps: list[_Step]) -> None:
     """Apply `steps`, each checked against the tree that it promises, and replace the file."""
-    home.locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.prepare()
     with FileLock(home.locks / "config.lock").hold(_LOCK_SECONDS):
         name = home.display(home.config)
         data = read_config(home)
@@ -124,11 +124,11 @@ def _applied(text: str, step: _Step, name: str) -> str:
     return spliced
 
 
-def _typed(key: str, text: str) -> Any:
+def _typed(key: str, path: Path, text: str) -> Any:
     """What to write for `text` typed at `key`."""
     text = clean(text)
     try:
-        type_ = type_at(key)
+        type_ = type_at(path)
     except KeyError:
         if not is_known(key):
             raise no_such_key(key) from None

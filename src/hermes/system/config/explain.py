@@ -67,7 +67,7 @@ def shown(key: str, value: Any) -> object:
     if isinstance(value, list | tuple):
         return [shown(key, v) for v in value]
     reference = isinstance(value, str) and value.startswith("${") and value.endswith("}")
-    if secret_key(key) and value and not reference:
+    if secret_key(key) and value and not isinstance(value, bool) and not reference:
         return t("config.hidden")
     return value
 

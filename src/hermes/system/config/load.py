@@ -216,32 +216,38 @@ def load(
 def value_at(settings: Settings, key: str) -> object:
     """The value of a served key in `settings`; raises KeyError for any other.
 
-    A section comes as its Struct. Of a map, `name` is what the map has under it, or None.
+    A section comes as its Struct. Of a map, `name` is what the map has under it, or None; such a
+    name may have dots in it.
     """
     at: Any = settings
-    for name in key.split("."):
+    rest = key
+    while rest:
         if isinstance(at, Mapping):
-            at = at.get(name)
-        elif isinstance(at, msgspec.Struct) and name in at.__struct_fields__:
-            at = getattr(at, name)
-        elif at is None:
-            return None
-        else:
+            names = sorted(at, key=len, reverse=True)
+            found = next((n for n in names if rest == n or rest.startswith(f"{n}.")), None)
+            if found is None:
+                return None
+            at, rest = at[found], rest[len(found) + 1 :]
+            continue
+        name, _, rest = rest.partition(".")
+        if not isinstance(at, msgspec.Struct) or name not in at.__struct_fields__:
             raise KeyError(key)
+        at = getattr(at, name)
     return at
 
 
-def type_at(key: str) -> Any:
-    """The type of a served key; raises KeyError for any other."""
+def type_at(key: str | tuple[str, ...]) -> Any:
+    """The type of a served key, dotted or in its names; raises KeyError for any other."""
+    path = tuple(key.split(".")) if isinstance(key, str) else key
     struct: type[msgspec.Struct] | None = Settings
     type_: Any = Settings
     free = False
-    for name in key.split("."):
+    for name in path:
         if free:
             free = False
             type_ = struct or str
         elif struct is None or name not in fields_of(struct):
-            raise KeyError(key)
+            raise KeyError(".".join(path))
         else:
             type_ = fields_of(struct)[name]
             struct, free = struct_below(type_)
@@ -276,9 +282,9 @@ def _normalised(tree: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(tree.get("model"), str):
         tree["model"] = {"default": tree["model"]}
     agent = tree.get("agent")
-    if isinstance(agent, dict) and str(agent.get("max_turns")).casefold() == "none":
-        unlimited = None if agent["max_turns"] is None else "unlimited"
-        tree["agent"] = {**agent, "max_turns": unlimited}
+    turns = agent.get("max_turns") if isinstance(agent, dict) else None
+    if isinstance(turns, str) and turns.casefold() == "none":
+        tree["agent"] = {**tree["agent"], "max_turns": "unlimited"}
     providers = tree.get("providers")
     if isinstance(providers, dict):
         tree["providers"] = {name: _with_models(p) for name, p in providers.items()}

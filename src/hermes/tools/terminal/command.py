@@ -14,12 +14,19 @@ from hermes.core.text import clean
 from hermes.core.transcript import ToolSchema
 from hermes.ports.terminal import CommandResult, TerminalBackend
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
-from hermes.tools.terminal.output import Redact, benign, meaning, redact_spill, shown
+from hermes.tools.terminal.output import (
+    REDACTION,
+    Kept,
+    Redact,
+    Shown,
+    benign,
+    meaning,
+    redact_spill,
+    shown,
+)
 
 LONGEST: Final = 600
 """Seconds a command may take in the foreground."""
-
-SPILL_BYTES: Final = 50_000_000
 
 SCHEMA: Final = ToolSchema(
     name="terminal",
@@ -91,7 +98,8 @@ class Terminal:
     """Implements `ports.tool.Tool` over a back end.
 
     `redact` is given the output and the command. `default_timeout` is seconds. Up to `max_bytes`
-    of output are shown whole.
+    of output are shown whole; of a longer one, a file keeps what is redacted in `redaction`
+    seconds.
     """
 
     def __init__(
@@ -101,11 +109,13 @@ class Terminal:
         redact: Redact,
         default_timeout: float = 180,
         max_bytes: int = 50_000,
+        redaction: float = REDACTION,
     ) -> None:
         self._backend = backend
         self._redact = redact
         self._default_timeout = default_timeout
         self._max_bytes = max_bytes
+        self._redaction = redaction
         self._spec = ToolSpec(schema=SCHEMA, toolset="terminal", effects="world")
 
     @property
@@ -169,12 +179,8 @@ class Terminal:
         *,
         at: str | None,
     ) -> ToolOutput:
-        path, characters = None, None
-        if result.spill:
-            path, characters = await redact_spill(result.spill, command, self._redact)
-            if result.total > SPILL_BYTES:
-                characters = None
-        text = shown(result, characters, path)
+        kept = await redact_spill(result, command, self._redact, self._redaction)
+        text = shown(result, kept)
         output = self._redact(text.text, command)
         if result.timed_out:
             mark = f"[timed out after {timeout:g} s; the command and its children were killed]"
@@ -192,9 +198,9 @@ class Terminal:
             keys["cwd"] = clean(result.cwd)
         if text.left_out:
             keys["output_total_chars"] = text.characters
-            if path:
-                keys["full_output_path"] = path
-            keys["truncation_note"] = self._note(text.left_out, text.characters, path, result)
+            if kept:
+                keys["full_output_path"] = kept.path
+            keys["truncation_note"] = self._note(text, kept)
         if reason := "" if result.timed_out else meaning(command, result.exit_code):
             keys["exit_code_meaning"] = reason
         if result.timed_out:
@@ -206,10 +212,10 @@ class Terminal:
         fine = not result.timed_out and benign(command, result.exit_code)
         return _answer(keys, fine=fine)
 
-    def _note(self, left_out: int, total: int, path: str | None, result: CommandResult) -> str:
-        note = f"{left_out} of {total} characters in the middle are not shown."
-        if path is None:
+    def _note(self, text: Shown, kept: Kept | None) -> str:
+        note = f"{text.left_out} of {text.characters} characters in the middle are not shown."
+        if kept is None:
             return f"{note} They could not be kept: run it again with less output."
-        if result.total > SPILL_BYTES:
-            return f"{note} The first {SPILL_BYTES} bytes are in full_output_path."
+        if kept.held < kept.characters:
+            return f"{note} The first {kept.held} characters are in full_output_path."
         return f"{note} All of it is in full_output_path; read_file can page through it."

@@ -1,14 +1,15 @@
 """From the bytes of a command to the text a model reads."""
 
 import re
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TextIO
 
 from anyio import from_thread, to_thread
 
-from hermes.ports.terminal import CommandResult
+from hermes.ports.terminal import SPILL_BYTES, CommandResult
 
 Redact = Callable[[str, str], str]
 """Takes secrets out of an output (first argument) of a command (second)."""
@@ -24,8 +25,12 @@ U+0080 to U+009F are characters like any other."""
 
 QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
 
-CHUNK: Final = 1_000_000
-"""Characters of a spilled output that are redacted at a time."""
+CHUNK: Final = 200_000
+"""Characters of a spilled output that are redacted at a time; a cancelled call ends in between."""
+
+REDACTION: Final = 5.0
+"""Seconds for redacting a spilled output (1 MB/s was measured on dense logs); what is not done by
+then is not kept."""
 
 LINE: Final = 2_000
 """A cut moves to the end of a line if one is this near."""
@@ -64,6 +69,15 @@ MEANINGS: Final = BENIGN | {
     ("curl", 22): "the server answered with an error status",
     ("curl", 28): "the time ran out",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A long output in a file: of its `characters`, the file at `path` has the first `held`."""
+
+    path: str
+    characters: int
+    held: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,20 +137,21 @@ def cut_tail(data: bytes) -> bytes:
     return data[start:]
 
 
-def shown(result: CommandResult, characters: int | None, where: str | None) -> Shown:
-    """The text of `result`, with a notice between head and tail if its middle is missing.
-
-    `characters` is the length of the whole output if that is known, `where` the file that has it.
-    """
+def shown(result: CommandResult, kept: Kept | None) -> Shown:
+    """The text of `result`, with a notice between head and tail if its middle is missing."""
     if not result.output_tail:
         text = readable(result.output_head)
         return Shown(text=text.rstrip("\r\n"), characters=len(text), left_out=0)
     head, tail = cut_head(result.output_head), cut_tail(result.output_tail)
-    if characters is None:
-        characters = result.total
-    kept = len(head.decode("utf-8", "replace")) + len(tail.decode("utf-8", "replace"))
-    left_out = max(characters - kept, 0)
-    rest = f"the whole output is in {where}" if where else "they were not kept"
+    characters = kept.characters if kept else result.total
+    told = len(head.decode("utf-8", "replace")) + len(tail.decode("utf-8", "replace"))
+    left_out = max(characters - told, 0)
+    if kept is None:
+        rest = "they were not kept"
+    elif kept.held < characters:
+        rest = f"the first {kept.held} of the output are in {kept.path}"
+    else:
+        rest = f"the whole output is in {kept.path}"
     notice = f"[... {left_out} characters left out; {rest} ...]\n"
     first, last = readable(head), readable(tail).rstrip("\r\n")
     join = "" if first.endswith("\n") else "\n"
@@ -156,8 +171,9 @@ def _block(source: TextIO) -> str:
     return text
 
 
-def _rewrite(raw: Path, clean: Path, command: str, redact: Redact) -> int:
-    characters = 0
+def _rewrite(raw: Path, clean: Path, command: str, redact: Redact, seconds: float) -> Kept:
+    characters = held = 0
+    until = time.monotonic() + seconds
     with (
         raw.open(encoding="utf-8", errors="surrogateescape", newline="") as source,
         clean.open("x", encoding="utf-8", errors="surrogateescape", newline="") as target,
@@ -165,9 +181,11 @@ def _rewrite(raw: Path, clean: Path, command: str, redact: Redact) -> int:
         clean.chmod(0o600)
         while text := _block(source):
             from_thread.check_cancelled()
+            if held == characters and (held == 0 or time.monotonic() < until):
+                target.write(redact(text, command))
+                held += len(text)
             characters += len(text)
-            target.write(redact(text, command))
-    return characters
+    return Kept(path=str(clean), characters=characters, held=held)
 
 
 def _remove(*paths: Path) -> None:
@@ -175,19 +193,24 @@ def _remove(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-async def redact_spill(spill: str, command: str, redact: Redact) -> tuple[str | None, int | None]:
-    """Rewrite the file `spill` redacted; its new path, and its length in characters as it came.
+async def redact_spill(
+    result: CommandResult, command: str, redact: Redact, seconds: float
+) -> Kept | None:
+    """Replace the spill of `result` by a redacted file; what is not redacted is never shown.
 
-    Both are None, and the file is gone, if it cannot be: what is not redacted is never shown.
+    None if there is no spill or it cannot be rewritten; the file is gone then, too.
     """
-    raw = Path(spill)
+    if result.spill is None:
+        return None
+    raw = Path(result.spill)
     clean = raw.with_suffix(".txt")
-    kept = False
+    kept = None
     try:
-        characters = await to_thread.run_sync(_rewrite, raw, clean, command, redact)
-        kept = True
+        kept = await to_thread.run_sync(_rewrite, raw, clean, command, redact, seconds)
     except OSError:
-        return None, None
+        return None
     finally:
         _remove(raw, *(() if kept else (clean,)))
-    return str(clean), characters
+    if result.total > SPILL_BYTES:  # The file was cut; bytes are the best count there is.
+        return replace(kept, characters=kept.characters + result.total - SPILL_BYTES)
+    return kept

@@ -11,7 +11,6 @@ MESSAGES: Final = {
     "oneshot": "say TEXT, print the answer, exit",
     "chat": "talk, or ask one thing with -q",
     "model": "show the model in use, or set another",
-    "model_install": "fetch the built-in demo model (98 MB, once)",
     "sessions": "earlier conversations",
     "sessions_list": "list them, last used first",
     "sessions_show": "print one",

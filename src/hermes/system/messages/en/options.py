@@ -4,6 +4,7 @@ from typing import Final
 
 MESSAGES: Final = {
     "model": "use this model",
+    "words": "use this model from now on; `install` fetches the demo model instead",
     "provider": "use this provider",
     "toolsets": "use only these toolsets or tools",
     "resume": "go on with this session",
