@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from program import Program
+
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
 from hermes.core.clock import SystemClock
@@ -152,3 +154,10 @@ async def say(
             if isinstance(event, TurnEnded):
                 return event
     raise AssertionError("the session closed before the turn ended")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Program(home=tmp_path / "home", cwd=folder)

@@ -90,7 +90,7 @@ async def said(run: Run, command: str, **options: object) -> str:
 
 def running(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state not in "ZX"
@@ -230,7 +230,7 @@ async def test_nothing_waits_for_a_person(run: Run, place: Path) -> None:
 
 async def test_sudo_is_run_as_given(run: Run, place: Path) -> None:
     sudo = place / "sudo"
-    sudo.write_text('#!/bin/sh\nprintf "%s " "$@"\ncat\n')
+    sudo.write_text('#!/bin/sh\nprintf "%s " "$@"\ncat\n', encoding="utf-8")
     sudo.chmod(0o755)
     assert await said(run, f"PATH={place}:$PATH; sudo -n true") == "-n true "
 
@@ -285,7 +285,7 @@ async def test_cancelling_ends_the_tree_within_a_second(
     await run("export KEPT=1")
     async with anyio.create_task_group() as group:
         group.start_soon(run, command.format(fifo=fifo))
-        pid = int(await to_thread.run_sync(fifo.read_text))
+        pid = int(await to_thread.run_sync(fifo.read_text, "utf-8"))
         begun = time.monotonic()
         group.cancel_scope.cancel()
     assert time.monotonic() - begun < 1.0
@@ -328,7 +328,7 @@ async def test_longer_output_keeps_head_and_tail_and_goes_whole_into_a_file(run:
 async def test_a_spill_that_cannot_be_written_is_not_claimed(run: Run, tmp_path: Path) -> None:
     await run("true")
     (tmp_path / "spill").rmdir()
-    (tmp_path / "spill").write_text("in the way")
+    (tmp_path / "spill").write_text("in the way", encoding="utf-8")
     result = await run("seq 1 40000")
     assert (result.spill, result.exit_code, len(result.output_tail)) == (None, 0, 30_000)
 

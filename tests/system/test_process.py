@@ -47,7 +47,7 @@ async def run(reaper: Reaper, command: str, cwd: str = "/") -> tuple[int, bytes]
 
 def running(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state not in "ZX"
@@ -57,7 +57,7 @@ def children(of: int) -> list[int]:
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == of:
+            if int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1]) == of:
                 found.append(int(stat.parent.name))
         except OSError:
             continue
@@ -84,7 +84,7 @@ async def cancelled_when_ready(tree: ProcessTree, fifo: Path) -> tuple[list[int]
                 await tree.end()
 
         group.start_soon(work)
-        pids = [int(pid) for pid in (await to_thread.run_sync(fifo.read_text)).split()]
+        pids = [int(pid) for pid in (await to_thread.run_sync(fifo.read_text, "utf-8")).split()]
         assert all(map(running, pids))
         begun = time.monotonic()
         group.cancel_scope.cancel()
@@ -161,7 +161,7 @@ async def test_a_command_is_asked_to_end_before_it_is_killed(
 ) -> None:
     command = f"trap 'echo tidy >{tmp_path}/left; exit' TERM; echo $$ >{fifo}; sleep 300 & wait"
     await cancelled_when_ready(start(reaper, command), fifo)
-    assert (tmp_path / "left").read_text() == "tidy\n"
+    assert (tmp_path / "left").read_text(encoding="utf-8") == "tidy\n"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ async def test_what_a_command_left_may_write_on_and_its_end_is_noticed(
     assert await tree.stream(lambda _: None) == 0
     assert tree.leave()
     await to_thread.run_sync(fifo.write_text, "go\n")
-    assert await to_thread.run_sync(fifo.read_text) == "0\n"
+    assert await to_thread.run_sync(fifo.read_text, "utf-8") == "0\n"
     assert await until(tree.gone)
 
 
@@ -282,7 +282,7 @@ async def test_a_command_that_kills_its_warden_ends_in_words_and_leaves_nothing(
     reaper: Reaper, fifo: Path
 ) -> None:
     tree = start(reaper, f"kill -9 $PPID; echo $$ >{fifo}; sleep 300")
-    pid = int(await to_thread.run_sync(fifo.read_text))
+    pid = int(await to_thread.run_sync(fifo.read_text, "utf-8"))
     with pytest.raises(ToolError, match="not known"):
         await tree.stream(lambda _: None)
     await tree.end()

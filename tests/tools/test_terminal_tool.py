@@ -151,7 +151,7 @@ async def test_workdir_is_for_one_call_only(call: Call, state: SessionState) -> 
 async def test_a_workdir_that_is_not_there_is_an_error_and_nothing_runs(
     call: Call, state: SessionState
 ) -> None:
-    for workdir in ("nope", "/tmp;id", 5):
+    for workdir in ("nope", "d;id", 5):
         answer = await call("touch ran", workdir=workdir)
         assert (answer["output"], answer["exit_code"], answer["status"]) == ("", -1, "error")
         assert "nothing was run" in answer["error"]
@@ -296,7 +296,7 @@ async def test_long_output_is_cut_at_lines_and_its_file_can_be_read(call: Call) 
         "full_output_path",
         "truncation_note",
     ]
-    assert Path(answer["full_output_path"]).read_text() == whole
+    assert Path(answer["full_output_path"]).read_text(encoding="utf-8") == whole
     assert Path(answer["full_output_path"]).stat().st_mode & 0o777 == 0o600
     assert answer["output_total_chars"] == len(whole)
     head, notice, tail = answer["output"].partition("\n[... ")
@@ -345,7 +345,7 @@ async def test_what_cannot_be_redacted_in_time_is_not_kept_and_the_model_is_told
     tool = Terminal(backend=backend, redact=redact, redaction=0)
     output = await tool.run({"command": "seq -w 1 100000"}, context(state))
     keys = json.loads(output.content)
-    held = Path(keys["full_output_path"]).read_text()
+    held = Path(keys["full_output_path"]).read_text(encoding="utf-8")
     assert 200_000 <= len(held) < 201_000
     assert held.endswith("\n")
     assert keys["output_total_chars"] == 700_000

@@ -16,8 +16,6 @@ import anyio
 from hermes.agent.direct import DirectCalls, direct
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
-from hermes.app.probe import probe
-from hermes.app.provider import fetch_demo, provider_of
 from hermes.app.route import route_of
 from hermes.app.tools import Workbench, chosen, registry
 from hermes.core.clock import SystemClock
@@ -26,7 +24,6 @@ from hermes.core.ids import RandomIds
 from hermes.core.people import Origin
 from hermes.core.prompt import PromptSection
 from hermes.core.transcript import ToolSchema
-from hermes.models.local.install import installed
 from hermes.ports.model import Route
 from hermes.ports.tool import Tool, ToolSpec
 from hermes.prompts.assemble import Assembler
@@ -38,6 +35,7 @@ from hermes.surfaces.cli.services import RunChoice
 from hermes.system.config.load import Config, load
 from hermes.system.env import Environment
 from hermes.system.i18n import t
+from hermes.system.lazy import load as lazy
 from hermes.system.logs import open_logs
 from hermes.system.paths import Home
 from hermes.system.process import Reaper
@@ -102,6 +100,8 @@ class App:
             raise UserError(t("cli.no_model_oneshot"))
         async with AsyncExitStack() as stack:
             parts, terminal = await self._parts(choice, route, stack)
+            # lazy: HTTP costs more than all the rest, and most verbs make no request
+            provider_of = lazy("hermes.app.provider:provider_of")
             provider = await provider_of(route, self.home, self._config, self.env, self._ids)
             stack.push_async_callback(provider.aclose)
             yield Host(parts, provider, forget=terminal.forget, new_tools=bool(choice.toolsets))
@@ -140,13 +140,15 @@ class App:
         return route_of(RunChoice(surface="cli"), config)
 
     async def probe(self, route: Route) -> None:
-        await probe(route, self.env, self._config.settings.model.local.path)
+        await lazy("hermes.app.probe:probe")(route, self.env, self._config.settings.model.local.path)
 
     def demo_model(self) -> Path | None:
-        return installed(self.home.models)
+        found: Path | None = lazy("hermes.models.local.install:installed")(self.home.models)
+        return found
 
     async def install_demo(self) -> Path:
-        return await fetch_demo(self.home)
+        path: Path = await lazy("hermes.app.provider:fetch_demo")(self.home)
+        return path
 
     async def _parts(
         self, choice: RunChoice, route: Route | None, stack: AsyncExitStack

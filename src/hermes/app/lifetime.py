@@ -25,6 +25,8 @@ def run(argv: list[str]) -> int:
     """Run `argv`; returns the exit status. Nothing escapes but SystemExit of the parser."""
     # Start-up makes many objects and no garbage; collecting them costs a tenth of a one-shot.
     gc.disable()
+    # Until the log files are open there is nowhere to log to, least of all stderr.
+    logging.getLogger("hermes").addHandler(logging.NullHandler())
     options = parser().parse_args(argv)
     if options.version:
         sys.stdout.write(f"hermes {__version__}\n")

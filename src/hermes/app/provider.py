@@ -68,7 +68,10 @@ async def fetch_demo(home: Home) -> Path:
 
 
 def _progress(done: int, total: int | None) -> None:
+    finished = done == total
+    if not (finished or sys.stderr.isatty()):
+        return
     whole = f"{total / 1e6:.0f}" if total else "?"
-    end = "\n" if done == total else ""
-    sys.stderr.write(t("cli.progress", done=f"{done / 1e6:.0f}", total=whole) + end)
+    start, end = ("\r" if sys.stderr.isatty() else "", "\n" if finished else "")
+    sys.stderr.write(start + t("cli.progress", done=f"{done / 1e6:.0f}", total=whole) + end)
     sys.stderr.flush()

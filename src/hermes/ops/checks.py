@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from hermes.core.errors import HermesError, StoreError
+from hermes.core.errors import HermesError
 from hermes.core.people import OWNER
 from hermes.ports.model import Route
 from hermes.ports.store import SessionStore
@@ -128,11 +128,8 @@ async def database(patient: Patient) -> Finding:
     if not patient.home.database.exists():
         return _ok("database", "database_none", path=path)
     async with patient.store() as store:
-        try:
-            rows = await store.list(OWNER, limit=1_000_000)
-        except StoreError as e:
-            return failed("database", e)
-    return _ok("database", "database", path=path, count=len(rows))
+        await store.list(OWNER, limit=1)
+    return _ok("database", "database", path=path)
 
 
 def route_of(patient: Patient) -> Route | Finding:

@@ -96,7 +96,7 @@ class Redactor:
             addresses(text, loud=loud, sentinel=sentinel),
             tokens(text, sentinel),
             form_body(text, sentinel),
-            phones(text, sentinel),
+            phones(text, loud=loud),
         )
         for rank, spans in enumerate(found):
             for start, end, mask in spans:

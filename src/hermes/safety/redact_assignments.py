@@ -151,7 +151,7 @@ def _is_header(label: str, sep: re.Match[str]) -> bool:
 def _separates(text: str, start: int, raw: str, before: str, sep: re.Match[str]) -> bool:
     """Whether `sep` sets this name to what follows."""
     if sep["tag"]:
-        return before == "<" or text[max(0, start - 2) : start] == '="'
+        return before == "<" or text[max(0, start - 5) : start] in ('key="', 'ame="')
     if sep["flag"]:
         return raw.startswith("--")
     return not (":" in (sep["plain"] or "") and text[max(0, start - 2) : start] == "${")
@@ -208,7 +208,7 @@ def _form(text: str, end: int, sep: re.Match[str]) -> Form:
         return "quoted"
     if sep["flag"] or (sep["plain"] or "").strip() == (sep["plain"] or "") == "=":
         return "env"
-    more = _rx(r"[ \t]{1,4}[A-Za-z]").match(text, end)
+    more = _rx(r"[,;.]?[ \t]{1,4}[A-Za-z(=+*%|&?]").match(text, end)
     return "prose" if more is not None else "line"
 
 

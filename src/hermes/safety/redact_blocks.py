@@ -105,10 +105,10 @@ def _basic(value: str) -> bool:
     if len(value) > 1024:
         return False
     try:
-        plain = binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True)
-    except binascii.Error:
+        plain = binascii.a2b_base64(value + "=" * (-len(value) % 4), strict_mode=True).decode()
+    except ValueError:
         return False
-    return b":" in plain and all(c >= 32 and c != 127 for c in plain)
+    return ":" in plain and plain.isprintable()
 
 
 def _authorization(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
@@ -206,7 +206,7 @@ def addresses(text: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
             if found["colon"]:
                 span = _address_password(text, found.end(), loud=loud, sentinel=sentinel)
             elif found.end() == host:
-                span = _address_token(text, at, found["user"], sentinel)
+                span = _address_token(text, at, found["user"], loud=loud, sentinel=sentinel)
             else:
                 span = None
             if span is not None:
@@ -227,10 +227,14 @@ def _address_password(text: str, at: int, *, loud: bool, sentinel: bool) -> Span
     return at, found.end(), whole(value, sentinel)
 
 
-def _address_token(text: str, colon: int, user: str, sentinel: bool) -> Span | None:
+def _address_token(
+    text: str, colon: int, user: str, *, loud: bool, sentinel: bool
+) -> Span | None:
     head = _rx(r"[A-Za-z0-9+.\-]*\Z").search(text, max(0, colon - 16), colon)
     scheme = head[0].lower() if head is not None else ""
     if not scheme or scheme in LOGIN_SCHEMES or len(user) < 8:
+        return None
+    if not loud and not _rx(r"\d").search(user):
         return None
     if is_masked(user) or user[0] in "${<%[" or user.lower() in ("username", "your-token"):
         return None

@@ -36,7 +36,7 @@ def classify(name: str) -> Kind | None:
     words = [w.lower() for w in _words().findall(name)]
     while len(words) > 1 and (words[-1] in data.NEUTRAL_TAILS or words[-1].isdigit()):
         words.pop()
-    if not words:
+    if not words or "public" in words or name in ("PWD", "OLDPWD"):
         return None
     kind = _kind(words)
     if kind is None and words[-1] not in data.OTHER_TAILS:

@@ -10,7 +10,13 @@ from functools import cache
 from typing import Final
 
 from hermes.safety.redact_mask import STARS, Span, is_masked, partial, whole
-from hermes.safety.secret_patterns import BARE_KEY_STARTS, BARE_KEYS, SHORTEST_BODY, STRONG_PREFIXES, WEAK_PREFIXES
+from hermes.safety.secret_patterns import (
+    BARE_KEY_STARTS,
+    BARE_KEYS,
+    SHORTEST_BODY,
+    STRONG_PREFIXES,
+    WEAK_PREFIXES,
+)
 
 _DOTTED: Final = r"[A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]{4,})*"
 _WORDISH: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -36,7 +42,7 @@ def name_like(value: str) -> bool:
     words = _rx(r"[_.\-]+").split(value.strip("_.-"))
     if len(words) == 1:
         return _rx(r"[a-z]{1,12}|[A-Z]{1,12}|[A-Z][a-z]{1,11}").fullmatch(words[0]) is not None
-    word = _rx(r"[A-Z]{1,14}|[A-Za-z][a-z]{0,13}(?:[A-Z][a-z]{1,13}){0,2}|\d{1,4}|v\d{1,2}")
+    word = _rx(r"[a-z]{2,14}\d{1,2}|[A-Z]{1,14}|[A-Za-z][a-z]{0,13}(?:[A-Z][a-z]{1,13}){0,2}|\d{1,4}|v\d{1,2}")
     return all(word.fullmatch(w) for w in words)
 
 
@@ -115,7 +121,12 @@ def tokens(text: str, sentinel: bool) -> Iterator[Span]:
     """The secrets in `text` that are recognisable by their own form."""
     yield from _bare(text, sentinel)
     endings = _by_ending()
-    for separator, least in (("_", SHORTEST_BODY), ("-", SHORTEST_BODY), (".", SHORTEST_BODY), (":", 30)):
+    for separator, least in (
+        ("_", SHORTEST_BODY),
+        ("-", SHORTEST_BODY),
+        (".", SHORTEST_BODY),
+        (":", 30),
+    ):
         if separator not in text:
             continue
         done = 0
@@ -142,7 +153,7 @@ def _after(separator: str, least: int) -> re.Pattern[str]:
     return re.compile(rf"{mark}(?<=[A-Za-z0-9]{mark})(?=[A-Za-z0-9_\-]{{{least}}})")
 
 
-def phones(text: str, sentinel: bool) -> Iterator[Span]:
+def phones(text: str, *, loud: bool) -> Iterator[Span]:
     """International phone numbers; not the added lines of a diff."""
     if "+" not in text:
         return
@@ -154,6 +165,8 @@ def phones(text: str, sentinel: bool) -> Iterator[Span]:
         if diff and (at == 0 or text[at - 1] == "\n"):
             continue
         number = hit[0]
+        if not loud and len(number) < 11:
+            continue
         keep = (2, 2) if len(number) <= 8 else (4, 4)
         yield at, hit.end(), f"{number[: keep[0]]}****{number[-keep[1] :]}"
 

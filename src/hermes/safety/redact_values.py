@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from hermes.safety.redact_mask import is_masked
-from hermes.safety.redact_names import Kind, is_env_name
+from hermes.safety.redact_names import Kind, classify, is_env_name
 from hermes.safety.redact_tokens import name_like
 from hermes.safety.secret_patterns import BENIGN_VALUES, PLACEHOLDER_WORDS
 
@@ -36,11 +36,12 @@ def _rx(pattern: str) -> re.Pattern[str]:
 _LOOKUP: Final = (
     r"\$\{|\$\(|\$env:|\{\{|\{%|<|%[({]|!(?:Ref|Sub|vault)\b|@Microsoft|(?:op|vault|env|file|arn|"
     r"secret|ssm|keyring)[:/]|[*&][A-Za-z_]|(?:await|new|function|lambda|async|not|void|return)\b|"
-    r"\#\{|\{[A-Za-z_]|os\.environ|process\.env|`"
+    r"\#\{|\{[A-Za-z_]|\{\}|%[a-z]\b|os\.environ|process\.env|`"
 )
 _CALL: Final = r"[A-Za-z_$][\w$.:>\-]{0,80}\([^\n]{0,200}?\)|[A-Za-z_$][\w$.]{0,80}[(\[]"
 _MEMBER: Final = r"[A-Za-z_$][\w$]{0,60}(?:(?:\.|->|::|\?\.)[A-Za-z_][\w$]{0,60}){1,12}[;,)]?"
 _PATH: Final = r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@%\-]{1,40}[/\\]?){0,12}"
+_DRAWN: Final = r"[A-Za-z0-9+/=_.\-:~!@#$%^&*]+"
 _UUID: Final = r"[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}"
 _VARIABLE: Final = r"\$[A-Za-z_][\w/.\-]*|%[A-Za-z_]\w*%"
 
@@ -48,9 +49,15 @@ _VARIABLE: Final = r"\$[A-Za-z_][\w/.\-]*|%[A-Za-z_]\w*%"
 def is_secret(it: Assignment, *, loud: bool) -> bool:
     """Whether `it` is to be masked; `loud` in text that may hold any secret, not in code."""
     value = it.value
-    if is_masked(value) or value.lower().rstrip(".,;") in BENIGN_VALUES or len(set(value)) == 1:
+    word = value.lower().rstrip(".,;:)]}")
+    if is_masked(value) or word.split("|")[0] in BENIGN_VALUES or len(set(value)) == 1:
         return False
     if _rx(_LOOKUP).match(value) or _rx(r"\w+://").match(value):
+        return False
+    if it.form == "quoted" and _rx(r"[,;:)\]}](?:\s|$)").match(value):
+        # What looked like an opening quote closed a string that ends with the name.
+        return False
+    if it.form in ("line", "prose") and _variable(value):
         return False
     if it.data_key and it.form != "quoted" and _rx(r"[A-Za-z_$][A-Za-z_$.]*").fullmatch(value):
         # {"password": password} is code: what stands there is the name of a variable.
@@ -60,7 +67,7 @@ def is_secret(it: Assignment, *, loud: bool) -> bool:
 
 def opaque(value: str, least: int = 8) -> bool:
     """Whether `value` looks drawn by lot: letters and digits mixed, or long and of no word."""
-    if len(value) < least or name_like(value) or not _rx(r"[\x21-\x7e]+").fullmatch(value):
+    if len(value) < least or name_like(value) or not _rx(_DRAWN).fullmatch(value):
         return False
     if _rx(_CALL).match(value) or _rx(_MEMBER).fullmatch(value) or _rx(_PATH).fullmatch(value):
         return False
@@ -79,9 +86,19 @@ def dense(value: str) -> bool:
     return all(_rx(p).search(value) for p in ("[a-z]", "[A-Z]", r"\d"))
 
 
+def _variable(value: str) -> bool:
+    """Whether an unquoted value is a variable that holds a secret, or an expression with one."""
+    if value[0] in "([{":
+        return True
+    return value.isidentifier() and not _has_digit(value) and classify(value) is not None
+
+
 def _loud(it: Assignment) -> bool:
     value = it.value
-    if it.form != "quoted" and _rx(_CALL).match(value) and not is_env_name(it.name):
+    literal = it.form == "quoted" or (it.form == "env" and is_env_name(it.name))
+    if not literal and _rx(_CALL).match(value):
+        return False
+    if value == it.name.capitalize() or _rx(r"your[-_ ]").match(value):
         return False
     if it.kind is Kind.AMBIGUOUS:
         return opaque(value) and not _rx(_VARIABLE).fullmatch(value)

@@ -72,6 +72,7 @@ class SchemaUnion:
             "model": clean(route.model),
             "stream": True,
             "stream_options": {"include_usage": True},
+            "temperature": 0,
         }
         if route.max_output is not None:
             body["max_tokens"] = route.max_output

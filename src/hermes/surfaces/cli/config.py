@@ -34,12 +34,13 @@ def get(options: argparse.Namespace, services: Services) -> int:
     """Print the value of a key, or of all keys; a secret is hidden, and stderr says so."""
     config = services.config()
     found = explanations(config, options.key) if options.key else explain_all(config)
+    alone = found[0] if len(found) == 1 and found[0].key == options.key else None
     if options.json:
-        whole = len(found) == 1 and found[0].key == options.key
-        value = found[0].value if whole else {e.key: e.value for e in found}
-        print(json.dumps(value, indent=2))
-    elif len(found) == 1 and found[0].key == options.key:
-        print(_text(found[0].value))
+        print(json.dumps(alone.value if alone else {e.key: e.value for e in found}, indent=2))
+    elif alone and alone.value in (None, ""):
+        print(t("verbs.not_set", key=alone.key), file=sys.stderr)
+    elif alone:
+        print(_text(alone.value))
     else:
         print("\n".join(columns([[e.key, _text(e.value)] for e in found])))
     if hidden := [e.key for e in found if t("config.hidden") in json.dumps(e.value)]:

@@ -86,6 +86,6 @@ MESSAGES: Final = {
     "unknown_toolset": "There is no toolset or tool {name!r}.",
     "unknown_toolset_hint": "There are: {known}.",
     "installing": "Fetching the demo model, once ...",
-    "progress": "\r  {done} of {total} MB",
+    "progress": "  {done} of {total} MB",
     "installed": "The demo model is in {path}.",
 }

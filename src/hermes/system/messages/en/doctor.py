@@ -14,7 +14,7 @@ MESSAGES: Final = {
     "disk": "{free} MB are free at {path}.",
     "disk_little": "Only {free} MB are free at {path}.",
     "disk_little_hint": "Make room: when the disk is full, no turn can run.",
-    "database": "{path} opens; its layout is current; it holds {count} conversations.",
+    "database": "{path} opens, and its layout is current.",
     "database_none": "There is no {path} yet; the first conversation makes it.",
     "model": "{name} answers at {url}.",
     "model_local": "{name} runs on this machine.",

@@ -42,6 +42,7 @@ MESSAGES: Final = {
     "nothing_set": "Nothing is set; the defaults count.",
     "without_effect": "In the file, without effect:",
     "secret_hidden": "Secrets are not printed: {keys}. They are in config.yaml and .env.",
+    "not_set": "{key} is not set.",
     "not_served": "{key} is the reference's and not served yet: it has no effect.",
     "set": "{where}: {key} is now {value}",
     "set_only": "{where}: {key} is set.",
