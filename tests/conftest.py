@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from program import Program
-
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
 from hermes.core.clock import SystemClock
@@ -20,9 +18,9 @@ from hermes.core.ids import RandomIds, SessionId
 from hermes.core.inputs import Submit
 from hermes.core.people import Origin
 from hermes.core.usage import FREE
+from hermes.models.body import Deadlines
 from hermes.models.dialects.chat_completions import ChatCompletions
 from hermes.models.provider import HttpProvider
-from hermes.models.body import Deadlines
 from hermes.ports.model import Route
 from hermes.ports.session import AgentSession
 from hermes.ports.store import Journal
@@ -33,6 +31,7 @@ from hermes.sdk.testing.model_server import ScriptedModel
 from hermes.stores.blobs import BlobStore
 from hermes.stores.sqlite.store import SqliteStore
 from hermes.system.http import http_client
+from program import Program
 
 CLI = Origin(surface="cli")
 PERSON = Origin(surface="cli", person=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from conftest import Rig, say
-from tools_for_tests import Probe
 
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry
@@ -15,6 +14,7 @@ from hermes.core.ids import SessionId
 from hermes.core.people import OWNER
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
+from tools_for_tests import Probe
 
 pytestmark = pytest.mark.anyio
 
@@ -46,10 +46,9 @@ async def test_a_session_that_is_open_elsewhere_is_refused_and_named(rig: Rig) -
 
 
 async def test_a_session_that_does_not_exist_is_a_plain_error(rig: Rig) -> None:
-    with ScriptedModel([]) as model:
-        with pytest.raises(UserError):
-            async with rig.session(model, SessionId("20260101_000000_abcdef")):
-                pass
+    with ScriptedModel([]) as model, pytest.raises(UserError):
+        async with rig.session(model, SessionId("20260101_000000_abcdef")):
+            pass
 
 
 async def test_a_switch_of_the_model_opens_an_epoch_and_keeps_the_conversation(rig: Rig) -> None:

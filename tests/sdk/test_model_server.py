@@ -6,10 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from typing import Any
+from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
 
 import anyio
@@ -33,70 +30,18 @@ from hermes.sdk.testing import (
     text,
     thinking,
 )
-
-Json = dict[str, Any]
-
-SYSTEM: Json = {"role": "system", "content": "Be brief."}
-HI: Json = {"role": "user", "content": "hi"}
-AGAIN: Json = {"role": "user", "content": "again"}
-SAID: Json = {"role": "assistant", "content": "hello"}
-TOOL: Json = {
-    "type": "function",
-    "function": {"name": "read_file", "description": "Reads.", "parameters": {"type": "object"}},
-}
-
-
-def call(identity: Any, arguments: Any = '{"path":"a"}', name: str = "read_file") -> Json:
-    return {
-        "id": identity,
-        "type": "function",
-        "function": {"name": name, "arguments": arguments},
-    }
-
-
-def calling(*made: Json, **more: Any) -> Json:
-    return {"role": "assistant", "content": None, "tool_calls": list(made), **more}
-
-
-def result(identity: str, content: Any = "ok") -> Json:
-    return {"role": "tool", "tool_call_id": identity, "content": content}
-
-
-def encode(*messages: Any, **more: Any) -> bytes:
-    body = {"model": "m", "tools": [TOOL], "messages": list(messages), "stream": True}
-    body["stream_options"] = {"include_usage": True}
-    return json.dumps({**body, **more}, separators=(",", ":")).encode()
-
-
-@contextmanager
-def connected(model: ScriptedModel) -> Iterator[HTTPConnection]:
-    connection = HTTPConnection(urlsplit(model.base_url).netloc, timeout=10)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def begin(connection: HTTPConnection, body: bytes) -> HTTPResponse:
-    headers = {"content-type": "application/json", "Authorization": "Bearer k"}
-    connection.request("POST", "/v1/chat/completions", body=body, headers=headers)
-    return connection.getresponse()
-
-
-def post(model: ScriptedModel, body: bytes) -> tuple[int, bytes]:
-    with connected(model) as connection:
-        response = begin(connection, body)
-        return response.status, response.read()
-
-
-def events(stream: bytes) -> list[Json]:
-    lines = [part.removeprefix(b"data: ") for part in stream.split(b"\n\n") if part]
-    assert lines.pop() == b"[DONE]"
-    return [json.loads(line) for line in lines]
-
-
-def deltas(stream: bytes) -> list[Json]:
-    return [e["choices"][0]["delta"] for e in events(stream) if e["choices"]]
+from wire_client import (
+    AGAIN,
+    HI,
+    SAID,
+    SYSTEM,
+    begin,
+    connected,
+    deltas,
+    encode,
+    events,
+    post,
+)
 
 
 def test_replies_come_in_order_and_the_final_text_answers_all_the_rest() -> None:
@@ -267,167 +212,6 @@ def test_models_are_listed_with_their_window() -> None:
     assert [(m["id"], m["context_length"]) for m in listed] == [("tiny", 4096)]
     assert [r.path for r in model.other_requests] == ["/v1/models", "/v1/nothing"]
     assert model.requests == []
-
-
-ONE = call("c1")
-TWO = call("c2")
-FAULTY: dict[str, bytes] = {
-    "array is required": encode(),
-    "only at the start": encode(HI, SAID, SYSTEM, AGAIN),
-    "two user messages in a row": encode(HI, AGAIN),
-    "cannot follow assistant": encode(HI, SAID, SAID, AGAIN),
-    "cannot follow system": encode(SYSTEM, SAID, HI),
-    "unknown role": encode({"role": "developer", "content": "x"}, HI),
-    "empty content in a message of role assistant": encode(
-        HI, {"role": "assistant", "content": ""}, AGAIN
-    ),
-    "empty content in a message of role user": encode({"role": "user", "content": " \n"}),
-    "content must be a string": encode(HI, {"role": "assistant", "content": None}, AGAIN),
-    "last message is of role assistant": encode(HI, SAID),
-    "tool_calls must be a non-empty array": encode(HI, calling(content="x"), AGAIN),
-    "a non-empty id": encode(HI, calling(call("")), result("")),
-    "'c1' comes twice": encode(HI, calling(ONE, ONE), result("c1")),
-    "call id 'c1' comes twice": encode(HI, calling(ONE), result("c1"), calling(ONE), result("c1")),
-    "JSON of an object": encode(HI, calling(call("c1", '{"a')), result("c1")),
-    "must be a string with the JSON": encode(HI, calling(call("c1", "[]")), result("c1")),
-    "arguments must be a string": encode(HI, calling(call("c1", {})), result("c1")),
-    "bad function name 'a b'": encode(HI, calling(call("c1", "{}", "a b")), result("c1")),
-    "without an answer before this message: c2": encode(HI, calling(ONE, TWO), result("c1"), AGAIN),
-    "without an answer before this message: c1": encode(HI, calling(ONE), AGAIN, result("c1")),
-    "without an answer at the end: c1": encode(HI, calling(ONE)),
-    "a second answer to call 'c1'": encode(HI, calling(ONE), result("c1"), result("c1")),
-    "no call 'c9'": encode(HI, result("c9")),
-    "no call 'c1' directly before": encode(
-        HI, calling(ONE), result("c1"), AGAIN, SAID, AGAIN, result("c1")
-    ),
-    "object with a type": encode({"role": "user", "content": ["x"]}),
-    "function name 'read_file' comes twice": encode(HI, tools=[TOOL, TOOL]),
-    'of type "function" with': encode(HI, tools=[{"name": "x"}]),
-    "leave the key out": encode(HI, tools=[]),
-    'JSON Schema of type "object"': encode(
-        HI, tools=[{"type": "function", "function": {"name": "x", "parameters": {}}}]
-    ),
-    "non-empty string is required": encode(HI, model=""),
-    "true or false": encode(HI, stream=1),
-    "not UTF-8 at byte 0": b"\xff" + encode(HI),
-    "not a JSON object": encode(HI)[:-1],
-    "more after the object": encode(HI) + b"{}",
-    "NaN is not JSON": encode(HI, temperature=float("nan")),
-    "'model' is no string or comes twice": b'{"model":"a",' + encode(HI)[1:],
-    "lone surrogate": encode({"role": "user", "content": "a\ud83d"}),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTY)
-def test_a_strict_vendor_refuses_and_names_the_fault(fault: str) -> None:
-    with ScriptedModel(["kept"], allow_violations=True) as model:
-        status, body = post(model, FAULTY[fault])
-        assert b"kept" in post(model, encode(HI))[1]
-    assert status == 400
-    error = json.loads(body)["error"]
-    assert fault in error["message"]
-    assert error["type"] == "invalid_request_error"
-    [violation] = model.violations
-    assert violation.request == 1
-    assert fault in violation.fault
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        encode(SYSTEM, HI),
-        encode(HI, SAID, AGAIN),
-        encode(HI, calling(ONE, TWO), result("c2"), result("c1", "")),
-        encode(HI, calling(ONE, content=""), result("c1"), calling(TWO), result("c2")),
-        encode(HI, calling(ONE), result("c1"), AGAIN, SAID, AGAIN),
-        encode({"role": "user", "content": [{"type": "text", "text": "a"}]}),
-        encode({"role": "user", "content": "a\U0001f600"}),
-    ],
-)
-def test_a_legal_request_is_accepted(body: bytes) -> None:
-    with ScriptedModel() as model:
-        assert post(model, body)[0] == 200
-
-
-def test_the_place_of_a_fault_is_named() -> None:
-    bad = encode(HI, calling(ONE, call("c2", "x")), result("c1"), result("c2"))
-    with ScriptedModel(allow_violations=True) as model:
-        error = json.loads(post(model, bad)[1])["error"]
-    assert error["param"] == "messages[1].tool_calls[1]"
-
-
-def test_a_violation_fails_the_test_that_caused_it() -> None:
-    with pytest.raises(AssertionError, match="request 1 was refused: messages"):  # noqa: SIM117
-        with ScriptedModel() as model:
-            post(model, encode())
-
-
-def test_a_violation_is_noted_on_the_error_that_ends_the_block() -> None:
-    with pytest.raises(RuntimeError) as caught:  # noqa: SIM117
-        with ScriptedModel() as model:
-            post(model, encode())
-            raise RuntimeError("the real reason")
-    assert "request 1 was refused" in caught.value.__notes__[0]
-
-
-def test_without_strict_anything_is_answered() -> None:
-    with ScriptedModel(strict=False) as model:
-        assert post(model, encode(HI, HI))[0] == 200
-        assert post(model, b"\xff")[0] == 200
-    assert model.violations == []
-
-
-BROKEN_PREFIX: dict[str, bytes] = {
-    "rewritten history": encode(SYSTEM, HI, {**SAID, "content": "Hello"}, AGAIN, SAID, HI),
-    "changed system prompt": encode({**SYSTEM, "content": "Now"}, HI, SAID, AGAIN, SAID, HI),
-    "changed tools": encode(
-        SYSTEM, HI, SAID, AGAIN, SAID, HI, tools=[TOOL, {**TOOL, "function": {"name": "b"}}]
-    ),
-    "other white space": json.dumps(json.loads(encode(SYSTEM, HI, SAID, AGAIN, SAID, HI))).encode(),
-    "shrunk history": encode(SYSTEM, HI, calling(ONE), result("c1")),
-}
-
-
-@pytest.mark.parametrize("fault", BROKEN_PREFIX)
-def test_a_changed_prefix_is_caught(fault: str) -> None:
-    with ScriptedModel(check_prefix=False) as model:
-        old, new = encode(SYSTEM, HI, SAID, AGAIN), BROKEN_PREFIX[fault]
-        post(model, old)
-        post(model, new)
-    [found] = model.prefix_breaks
-    assert (found.request, found.previous) == (2, 1)
-    assert old[: found.offset] == new[: found.offset]
-    assert old[found.offset] != new[found.offset]
-    assert found.was in old
-    assert found.now in new
-    with pytest.raises(AssertionError, match="request 2 does not extend request 1"):
-        model.assert_prefix_stable()
-
-
-def test_tools_that_come_after_the_messages_are_part_of_the_prefix() -> None:
-    other = {**TOOL, "function": {"name": "other"}}
-    head = {"model": "m", "messages": [HI, SAID, AGAIN]}
-    with ScriptedModel(check_prefix=False) as model:
-        for tools in ([TOOL], [TOOL], [other]):
-            post(model, json.dumps({**head, "tools": tools}).encode())
-    assert [(b.request, b.previous) for b in model.prefix_breaks] == [(3, 2)]
-
-
-def test_a_changed_prefix_fails_the_test_that_caused_it() -> None:
-    with pytest.raises(AssertionError, match="does not extend"):  # noqa: SIM117
-        with ScriptedModel() as model:
-            post(model, encode(HI, SAID, AGAIN))
-            post(model, encode(HI, {**SAID, "content": "other"}, AGAIN))
-
-
-def test_growing_repeating_another_tail_and_another_model_are_no_break() -> None:
-    with ScriptedModel() as model:
-        post(model, encode(HI))
-        post(model, encode(HI))
-        post(model, encode(HI, SAID, AGAIN, tool_choice="none"))
-        post(model, encode(HI, SAID, AGAIN, SAID, HI))
-        post(model, encode(HI, {**SAID, "content": "other"}, AGAIN, model="m2"))
-    assert model.prefix_breaks == []
 
 
 def test_two_conversations_with_the_same_question_do_not_disturb_each_other() -> None:

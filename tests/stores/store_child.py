@@ -94,7 +94,9 @@ async def fill(folder: Path) -> None:
     ballast = folder / "ballast"
     ballast.write_bytes(b"x" * 300_000)
     store = await SqliteStore.open(folder / "hermes.db", clock=SystemClock())
-    lease = await store.create(SessionId("20260101_000000_aaaaaa"), CLI, cwd="/", epoch=EPOCH, now=1)
+    lease = await store.create(
+        SessionId("20260101_000000_aaaaaa"), CLI, cwd="/", epoch=EPOCH, now=1
+    )
     saved = 0
     try:
         while True:

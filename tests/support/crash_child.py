@@ -11,9 +11,9 @@ from typing import Any
 
 import anyio
 from conftest import CLI, Rig, say
-from tools_for_tests import Probe
 
 from hermes.stores.sqlite.store import SqliteStore
+from tools_for_tests import Probe
 
 
 class KillingJournal:

@@ -140,7 +140,9 @@ class App:
         return route_of(RunChoice(surface="cli"), config)
 
     async def probe(self, route: Route) -> None:
-        await lazy("hermes.app.probe:probe")(route, self.env, self._config.settings.model.local.path)
+        await lazy("hermes.app.probe:probe")(
+            route, self.env, self._config.settings.model.local.path
+        )
 
     def demo_model(self) -> Path | None:
         found: Path | None = lazy("hermes.models.local.install:installed")(self.home.models)

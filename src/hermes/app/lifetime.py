@@ -45,7 +45,7 @@ def run(argv: list[str]) -> int:
         return FAILED
     except BaseExceptionGroup as group:
         return _of(group)
-    except Exception as e:  # noqa: BLE001  # boundary: the app
+    except Exception as e:  # boundary: the app
         return _say(e)
 
 

@@ -23,14 +23,31 @@ HOME_SECRETS: Final = (
     "vault",
     "cache/config.json",
 )
-CREDENTIALS: Final = (
-    ".ssh .aws .gnupg .kube .docker .azure .config/gh .config/gcloud .netrc .pgpass .npmrc .pypirc "
-    ".git-credentials"
-).split()
+CREDENTIALS: Final = [
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".kube",
+    ".docker",
+    ".azure",
+    ".config/gh",
+    ".config/gcloud",
+    ".netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+]
 SYSTEM: Final = ("/etc", "/boot", "/usr/lib/systemd", "/private/etc", "/private/var/db")
-OWN_FILES: Final = (
-    "hermes.db hermes.db-wal hermes.db-shm state.db config.yaml config.yaml.last-good locks"
-).split()
+OWN_FILES: Final = [
+    "hermes.db",
+    "hermes.db-wal",
+    "hermes.db-shm",
+    "state.db",
+    "config.yaml",
+    "config.yaml.last-good",
+    "locks",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ from typing import Final, Literal
 
 from hermes.safety.redact_assignments import assignments
 from hermes.safety.redact_blocks import addresses, form_body, headers, private_keys
-from hermes.safety.redact_commands import prints_secrets
+from hermes.safety.redact_commands import prints_one_secret, prints_secrets
 from hermes.safety.redact_manifests import secret_manifests
-from hermes.safety.redact_mask import Span, carries_mask
+from hermes.safety.redact_mask import Span, carries_mask, whole
 from hermes.safety.redact_tokens import literals, phones, tokens
 
 __all__ = ["Mode", "Redactor", "carries_mask"]
@@ -67,7 +67,12 @@ class Redactor:
 
     def terminal(self, output: str, command: str) -> str:
         """`output` of `command`: as text if that prints secrets by its nature, else as code."""
-        return self.redact(output, "text" if prints_secrets(command) else "code")
+        masked = self.redact(output, "text" if prints_secrets(command) else "code")
+        if self._enabled and prints_one_secret(command):
+            # Words are a message of the command; a secret that stands alone has no blanks.
+            lines = (line if " " in line else whole(line, False) for line in masked.split("\n"))
+            return "\n".join(lines)
+        return masked
 
     def _spans(self, text: str, mode: Mode) -> Iterator[tuple[int, int, int, str]]:
         """Start, end, rank of the detector and mask; the lowest rank names the mask."""

@@ -131,15 +131,26 @@ def _value(
         kind=kind,
         value=value[:_LOOKED_AT],
         form=form,
-        data_key=name["close"] is not None or (sep["pair"] is not None and quote is not None),
+        data_key=_is_data(name, sep, quote, before),
         fills_line=_fills_line(text, start, end),
     )
     header = _is_header(label, sep)
-    if not is_secret(it, loud=loud or header):
+    # In these places there is nothing but literal values.
+    literal = header or (raw == "password" and sep["flag"] is not None)
+    if not is_secret(it, loud=loud or literal):
         return at, at if quote else end, ""
     if quote is None and end - at >= _LOOKED_AT - 8:
         end = _trimmed(text, at, _rx(stop + "*").match(text, at))
     return at, end, (partial if header else whole)(text[at:end], sentinel)
+
+
+def _is_data(
+    name: re.Match[str], sep: re.Match[str], quote: re.Match[str] | None, before: str
+) -> bool:
+    """Whether the name is a key of data, such as JSON or a connection string, not of code."""
+    if name["close"] or sep["tag"] or (sep["pair"] and quote):
+        return True
+    return before == ";" and quote is None and sep["plain"] == "="
 
 
 def _is_header(label: str, sep: re.Match[str]) -> bool:
@@ -153,8 +164,13 @@ def _separates(text: str, start: int, raw: str, before: str, sep: re.Match[str])
     if sep["tag"]:
         return before == "<" or text[max(0, start - 5) : start] in ('key="', 'ame="')
     if sep["flag"]:
-        return raw.startswith("--")
+        return raw.startswith("--") or (raw == "password" and _in_netrc(text, start))
     return not (":" in (sep["plain"] or "") and text[max(0, start - 2) : start] == "${")
+
+
+def _in_netrc(text: str, start: int) -> bool:
+    back = text[max(0, start - 100) : start].split()[-2:]
+    return len(back) == 2 and back[0] == "login"
 
 
 def _in_address(text: str, start: int) -> bool:
@@ -198,6 +214,9 @@ def _bare_end(text: str, at: int, stop: str) -> int:
 
 def _trimmed(text: str, at: int, found: re.Match[str] | None) -> int:
     end = found.end() if found is not None else at
+    # The next setting of a connection string is not part of the value.
+    if (following := _rx(r";[A-Za-z]\w{0,40}=").search(text, at, end)) is not None:
+        end = following.start()
     while end > at and text[end - 1] in ",;)]}":
         end -= 1
     return end

@@ -26,7 +26,7 @@ def _rx(pattern: str) -> re.Pattern[str]:
 _BREAK: Final = r"(?:[ \t]*(?:\r?\n|\\{1,4}r|\\{1,4}n)[ \t]*(?:\d{1,7}[|:\t\-])?[ \t]*)"
 _KEY_LINE: Final = r"(?:[A-Za-z0-9+/]+={0,2}|(?:Proc-Type|DEK-Info|Comment|Version): [^\n\\]*)"
 _KEY_BODY: Final = (
-    rf"(?:[\"'\s+,]*+{_BREAK}++[\"']?{_KEY_LINE}(?=[\s\"'\\|,]|\Z))++"
+    rf"(?:[\"'+, \t]*+(?:{_BREAK}[\"'+, \t]*+)++{_KEY_LINE}(?=[ \t]*(?:[\r\n\"'\\,]|\Z)))++"
     r"|[ \t]*+[A-Za-z0-9+/]{40,}+={0,2}"
 )
 _BEGIN: Final = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -84,6 +84,7 @@ def headers(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
     yield from _authorization(text, lowered, sentinel)
     yield from _cookies(text, lowered, sentinel)
     yield from _sessions(text, lowered, sentinel)
+    yield from _logins(text, sentinel)
     for scheme in ("basic ", "bearer "):
         at = lowered.find(scheme)
         while at >= 0:
@@ -94,6 +95,21 @@ def headers(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
                 if good:
                     yield start, found.end(), partial(found[0], sentinel)
             at = lowered.find(scheme, found.end() if found else start)
+
+
+def _logins(text: str, sentinel: bool) -> Iterator[Span]:
+    """What curl and wget are given as `-u user:password`."""
+    if "curl" not in text:
+        return
+    for hit in _rx(
+        r"(?<=[ \t])-(?:u|U|-user|-proxy-user)[ \t=]{0,2}[\"']?[^\s:\"']{1,64}:"
+    ).finditer(text):
+        line = max(text.rfind("\n", 0, hit.start()) + 1, hit.start() - 512)
+        found = _rx(r"[^\s\"']+").match(text, hit.end())
+        if found is None or text.find("curl", line, hit.start()) < 0:
+            continue
+        if not is_masked(found[0]) and found[0][0] not in "${<%":
+            yield found.start(), found.end(), whole(found[0], sentinel)
 
 
 def _bearer(value: str) -> bool:
@@ -115,7 +131,7 @@ def _authorization(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
     at = lowered.find("authorization")
     after = _rx(
         r"\\{0,8}[\"']?\]?[ \t]{0,4}(?::|=(?!=)|=>|,)[ \t]{0,4}\[?[bru]{0,1}\\{0,8}[\"']?"
-        r"(?P<scheme>[A-Za-z][A-Za-z0-9\-]{1,24}(?:[ \t]{1,4}|(?=\Z)))?"
+        r"(?P<scheme>[A-Za-z][A-Za-z0-9\-]{1,24}[ \t]{1,4})?"
     )
     while at >= 0:
         end = at + len("authorization")
@@ -216,7 +232,9 @@ def addresses(text: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
 
 
 def _address_password(text: str, at: int, *, loud: bool, sentinel: bool) -> Span | None:
-    found = _rx(r"[^\s@\"'`<>\\]+(?=@)").match(text, at)
+    # Up to the last @ before the path; where the password contains a slash, up to the first @.
+    found = _rx(r"[^\s/?#\"'`<>\\]{1,512}(?=@)").match(text, at)
+    found = found or _rx(r"[^\s@\"'`<>\\]+(?=@)").match(text, at)
     if found is None or _rx(r"\d{1,5}[/?#]").match(text, at):
         return None
     value = found[0]
@@ -227,9 +245,7 @@ def _address_password(text: str, at: int, *, loud: bool, sentinel: bool) -> Span
     return at, found.end(), whole(value, sentinel)
 
 
-def _address_token(
-    text: str, colon: int, user: str, *, loud: bool, sentinel: bool
-) -> Span | None:
+def _address_token(text: str, colon: int, user: str, *, loud: bool, sentinel: bool) -> Span | None:
     head = _rx(r"[A-Za-z0-9+.\-]*\Z").search(text, max(0, colon - 16), colon)
     scheme = head[0].lower() if head is not None else ""
     if not scheme or scheme in LOGIN_SCHEMES or len(user) < 8:

@@ -56,6 +56,20 @@ _DUMPS: Final = (
     r"(?:Get-ChildItem|gci|dir)\b.*\benv:",
 )
 
+_BARE_SECRETS: Final = (
+    r"(?:kubectl|oc)\b.*\bget\b.*\bsecrets?\b.*(?:jsonpath|template|columns)[^|]*[dD]ata",
+    r"vault\b.*[ \t]-field[= ]",
+    r"op[ \t]+read\b",
+    r"(?:pass|gopass)[ \t]+(?:show[ \t]+)?[\w./\-]+$",
+    r"gh[ \t]+auth[ \t]+token\b",
+    r"gcloud\b.*\bprint-(?:access|identity)-token\b",
+    r"gcloud[ \t]+secrets\b.*\baccess\b",
+    r"aws\b.*\bget-(?:secret-value|parameter)\b.*--query\b",
+    r"az\b.*\b(?:get-access-token|secret[ \t]+show)\b.*--query\b",
+    r"security[ \t]+find-\S+.*[ \t]-w\b",
+)
+_PASSING_ON: Final = (["base64"], ["cat"], ["tr"], ["head"], ["tee"], ["openssl"])
+
 
 @cache
 def _rx(pattern: str) -> re.Pattern[str]:
@@ -81,3 +95,11 @@ def _prints(segment: str) -> bool:
     if name in _SILENT or (name == "git" and _SILENT_GIT.intersection(argv[1:3])):
         return False
     return any(_rx(_SECRET_FILE).search(word) for word in _rx(r"[\s'\"(),\[\]]+").split(line)[1:])
+
+
+def prints_one_secret(command: str) -> bool:
+    """Whether what `command` prints is a secret and nothing else, with no name beside it."""
+    first, *rest = _rx(r"[ \t]*\|[ \t]*").split(command[:_LOOKED_AT].strip())
+    if any(segment.split()[:1] not in _PASSING_ON for segment in rest):
+        return False
+    return any(_rx(f"(?:sudo[ \\t]+)?{bare}").match(first) for bare in _BARE_SECRETS)

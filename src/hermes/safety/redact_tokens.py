@@ -42,7 +42,9 @@ def name_like(value: str) -> bool:
     words = _rx(r"[_.\-]+").split(value.strip("_.-"))
     if len(words) == 1:
         return _rx(r"[a-z]{1,12}|[A-Z]{1,12}|[A-Z][a-z]{1,11}").fullmatch(words[0]) is not None
-    word = _rx(r"[a-z]{2,14}\d{1,2}|[A-Z]{1,14}|[A-Za-z][a-z]{0,13}(?:[A-Z][a-z]{1,13}){0,2}|\d{1,4}|v\d{1,2}")
+    word = _rx(
+        r"[a-z]{2,14}\d{1,2}|[A-Z]{1,14}|[A-Za-z][a-z]{0,13}(?:[A-Z][a-z]{1,13}){0,2}|\d{1,4}|v\d{1,2}"
+    )
     return all(word.fullmatch(w) for w in words)
 
 

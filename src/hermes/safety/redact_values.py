@@ -127,13 +127,14 @@ def _quiet(it: Assignment) -> bool:
             return opaque(value, 12 if env or it.data_key else 16) and _has_digit(value)
         case Kind.PLAIN_KEY:
             return opaque(value, 16) and _has_digit(value) if env else dense(value)
-        case _ if it.form == "quoted":
+        case _ if it.form == "quoted" or it.data_key:
             return _quiet_literal(it, env)
         case _ if it.form == "env" and env:
             return len(value) >= (4 if it.kind is Kind.PASSWORD else 6) and not is_env_name(value)
         case _ if it.fills_line:
             least = 6 if it.kind is Kind.PASSWORD else 12
-            return len(value) >= least and _has_digit(value) and not name_like(value)
+            drawn = _has_digit(value) or value.endswith("=")
+            return len(value) >= least and drawn and not name_like(value)
         case _:
             return opaque(value, 16) and _has_digit(value)
 

@@ -65,7 +65,7 @@ def main() -> NoReturn:
         options: Options = json.loads(stdin.readline())
     _die_with(options["parent"])
     try:
-        # The one place of the library, 100 MB of native code; its absence is an answer.
+        # lazy: 100 MB of native code, used here only; its absence is an answer
         import xllamacpp  # type: ignore[import-untyped]
     except ModuleNotFoundError as e:
         _give_up(answer, "missing" if e.name == "xllamacpp" else "unusable", str(e))

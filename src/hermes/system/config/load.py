@@ -323,9 +323,9 @@ def _told(finding: Finding, file: str) -> Problem:
 
 
 def _parsed(home: Home, data: bytes, digest: str) -> Parsed:
-    # The YAML parser costs some 40 ms to import, and most starts find the file in the cache.
+    # lazy: the YAML parser costs 40 ms to import, and most starts find the file in the cache
     from hermes.system.config.document import parse
-    from hermes.system.config.known_keys import findings
+    from hermes.system.config.known_keys import findings  # lazy: as above
 
     document = parse(decode(data, home.config, home), home.display(home.config))
     return Parsed(

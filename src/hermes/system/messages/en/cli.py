@@ -38,8 +38,8 @@ MESSAGES: Final = {
     "slash_usage": "tokens and cost of this chat",
     "slash_quit": "leave",
     "keys": (
-        "Enter sends. Ctrl-J or a trailing backslash makes a new line. Ctrl-C stops a running turn, "
-        "Ctrl-D leaves."
+        "Enter sends. Ctrl-J or a trailing backslash makes a new line. Ctrl-C stops a running "
+        "turn, Ctrl-D leaves."
     ),
     "nothing_to_say": "There is nothing to say: the message is empty.",
     "nothing_to_say_hint": 'Give it as text: hermes -z "your question"',
