@@ -14,9 +14,9 @@ from hermes.core.calls import Persisted
 from hermes.core.clock import SystemClock
 from hermes.core.content import Text
 from hermes.core.entries import AssistantEntry, Entry, UserEntry
-from hermes.core.errors import NoSpace
+from hermes.core.errors import NoSpace, UserError
 from hermes.core.ids import SessionId, TurnId
-from hermes.core.people import OWNER, Origin
+from hermes.core.people import Origin
 from hermes.core.prompt import FrozenPrompt
 from hermes.core.transcript import Epoch
 from hermes.core.usage import Usage
@@ -58,9 +58,10 @@ async def answer(store: SqliteStore, lease: Lease, text: str) -> Persisted[Assis
 
 
 async def own(store: SqliteStore, id: SessionId) -> Lease:
-    if any(row.id == id for row in await store.list(OWNER, limit=1000)):
+    try:
         return await store.claim(id)
-    return await store.create(id, CLI, cwd="/", epoch=EPOCH, now=1.0)
+    except UserError:
+        return await store.create(id, CLI, cwd="/", epoch=EPOCH, now=1.0)
 
 
 async def write(store: SqliteStore, id: SessionId) -> None:
@@ -124,4 +125,5 @@ async def main() -> None:
     await actions[what](store, SessionId(rest[0]))
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,20 +1,24 @@
 """Many processes on one file, killed at any moment: nothing acknowledged is lost or doubled."""
 
+import os
 import random
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import anyio
 import apsw
 import pytest
+import store_child
 
 from hermes.core.clock import SystemClock
 from hermes.core.errors import SessionBusy
 from hermes.core.ids import SessionId
+from hermes.core.people import OWNER
 from hermes.stores.sqlite.store import SqliteStore
 
 CHILD = Path(__file__).with_name("store_child.py")
@@ -42,14 +46,17 @@ async def test_what_eight_killed_writers_acknowledged_is_there_once(tmp_path: Pa
         kills += 1
         running[id] = start("write", db, id, out=logs[id].fileno())
     for id, process in running.items():
+        told_before = os.fstat(logs[id].fileno()).st_size
+        with anyio.fail_after(30):
+            while os.fstat(logs[id].fileno()).st_size == told_before:
+                await anyio.sleep(0.01)
         process.kill()
         process.wait()
         logs[id].close()
 
-    with_check = apsw.Connection(str(db))
-    assert with_check.pragma("integrity_check") == "ok"
-    assert not with_check.execute("PRAGMA foreign_key_check").fetchall()
-    with_check.close()
+    with closing(apsw.Connection(str(db))) as check:
+        assert check.pragma("integrity_check") == "ok"
+        assert not check.execute("PRAGMA foreign_key_check").fetchall()
     told = 0
     store = await SqliteStore.open(db, clock=SystemClock())
     for id in ids:
@@ -90,26 +97,34 @@ async def test_a_dead_owner_is_taken_over_at_once_and_a_live_one_is_named(tmp_pa
 
 async def test_three_hundred_short_writers_all_get_through(tmp_path: Path) -> None:
     db = tmp_path / "hermes.db"
-    store = await SqliteStore.open(db, clock=SystemClock())
-    done: list[SessionId] = []
+    ids = [SessionId(f"20260101_000000_{n:06x}") for n in range(300)]
 
-    async def short(n: int) -> None:
-        id = SessionId(f"20260101_000000_{n:06x}")
-        own = await SqliteStore.open(db, clock=SystemClock())
-        from_child = CHILD_ENTRIES(own)
-        lease = await from_child.create(id)
-        await from_child.converse(lease)
-        await own.aclose()
-        done.append(id)
+    async def short(id: SessionId) -> None:
+        store = await SqliteStore.open(db, clock=SystemClock())
+        lease = await store_child.own(store, id)
+        await store_child.say(store, lease, "hello")
+        await store_child.answer(store, lease, "good day")
+        await store.aclose()
 
     async with anyio.create_task_group() as group:
-        for n in range(300):
-            group.start_soon(short, n)
-    for id in done:
+        for id in ids:
+            group.start_soon(short, id)
+    store = await SqliteStore.open(db, clock=SystemClock())
+    for id in ids:
         assert len([r async for r in store.read(id)]) == 2
     await store.aclose()
-    assert len(done) == 300
-    assert apsw.Connection(str(db)).pragma("journal_mode") == "wal"
+    with closing(apsw.Connection(str(db))) as check:
+        assert check.pragma("journal_mode") == "wal"
+
+
+async def test_twelve_short_processes_all_get_through(tmp_path: Path) -> None:
+    db = tmp_path / "hermes.db"
+    ids = [SessionId(f"20260101_000000_{n:06x}") for n in range(12)]
+    running = [start("once", db, id) for id in ids]  # the file is made by whoever comes first
+    assert [process.communicate(timeout=60)[0] for process in running] == ["done\n"] * 12
+    store = await SqliteStore.open(db, clock=SystemClock())
+    assert {row.id for row in await store.list(OWNER, limit=100)} == set(ids)
+    await store.aclose()
 
 
 def full_disk(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":

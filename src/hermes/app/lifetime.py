@@ -23,11 +23,9 @@ FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 def run(argv: list[str]) -> int:
     """Run `argv`; returns the exit status. Nothing escapes but SystemExit of the parser."""
-    # Start-up makes many objects and no garbage; collecting them costs a tenth of a one-shot.
-    gc.disable()
     # Until the log files are open there is nowhere to log to, least of all stderr.
     logging.getLogger("hermes").addHandler(logging.NullHandler())
-    options = parser().parse_args(argv)
+    options = parser(argv).parse_args(argv)
     if options.version:
         sys.stdout.write(f"hermes {__version__}\n")
         return 0
@@ -35,8 +33,10 @@ def run(argv: list[str]) -> int:
         env = Environment.current()
         # lazy: --help and a wrong option need none of the rooms
         app = load("hermes.app.build:App")(env, Home.locate(env, options.profile), options)
+        verb = load(options.run)
+        gc.freeze()
         gc.enable()
-        result = load(options.run)(options, app)
+        result = verb(options, app)
         return anyio.run(_await, result) if isinstance(result, Coroutine) else result or 0
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -35,17 +35,17 @@ RETRY_SOON: Final = 2.0
 RETRY_LIMITED: Final = 5.0
 """Seconds to wait where the server names none."""
 
-_OVERFLOW: Final = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|prompt is too long|input is too long"
+# Patterns are compiled by `re` when a failure first needs them, not at every start.
+_OVERFLOW: Final = (
+    r"(?i)context[ _-]?(length|window|size)|maximum context|prompt is too long|input is too long"
     r"|too many (input )?tokens|reduce the length|exceeds? the (maximum|available|model)[^.]*tokens"
-    r"|token limit|exceed_context|max_model_len|request too large|超过.{0,12}(长度|上下文)",
-    re.IGNORECASE,
+    r"|token limit|exceed_context|max_model_len|request too large|超过.{0,12}(长度|上下文)"
 )
-_SECRET: Final = re.compile(
+_SECRET: Final = (
     r"(?i)\b(?:(?:sk|pk|hf|gsk|nvapi|xai|key)[-_][\w-]{8,}|bearer\s+[\w.~+/-]{8,}|eyJ[\w.-]{20,})"
 )
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\s]+")
-_TAG: Final = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^<>]*>", re.IGNORECASE | re.DOTALL)
+_CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\s]+"
+_TAG: Final = r"(?is)<(script|style)\b.*?</\1\s*>|<[^<>]*>"
 
 
 def host_of(url: str) -> str:
@@ -58,8 +58,8 @@ def excerpt(body: str, key: str) -> str:
     text = clean(body[: 20 * EXCERPT])
     if key:
         text = text.replace(key, "[key]")
-    text = _SECRET.sub("[key]", _TAG.sub(" ", text))
-    line = _CONTROL.sub(" ", text).strip()
+    text = re.sub(_SECRET, "[key]", re.sub(_TAG, " ", text))
+    line = re.sub(_CONTROL, " ", text).strip()
     return (line[: EXCERPT - 1] + "…" if len(line) > EXCERPT else line) or t("models.said_nothing")
 
 
@@ -96,7 +96,7 @@ def from_payload(route: Route, fault: object) -> ModelError:
     status = status or _status_of(labels)
     if status:
         return _error(route, status, said, labels, retry_after=None, full=False)
-    if _OVERFLOW.search(f"{said} {labels}"):
+    if re.search(_OVERFLOW, f"{said} {labels}"):
         return _error(route, 400, said, labels, retry_after=None, full=False)
     return Overloaded(
         t("models.error_event", host=host_of(route.base_url), said=said), retry_after=RETRY_SOON
@@ -170,7 +170,7 @@ def _error(
 ) -> ModelError:
     values = {"host": host_of(route.base_url), "status": status, "said": said}
     client_fault = status in (400, 413, 422, 500)
-    if status == 413 or (client_fault and _OVERFLOW.search(f"{said} {labels}")):
+    if status == 413 or (client_fault and re.search(_OVERFLOW, f"{said} {labels}")):
         return ContextTooLong(t("models.too_long", **values), hint=t("models.too_long_hint"))
     match status:
         case 401 | 403 if not route.key:

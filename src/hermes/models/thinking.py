@@ -48,9 +48,6 @@ _MARKS: Final = (*_CLOSE_OF, *_CLOSE_OF.values(), *_FENCES)
 _LONGEST: Final = max(map(len, _MARKS))
 _FIRST: Final = re.compile("[" + re.escape("".join({mark[0] for mark in _MARKS})) + "]")
 _VISIBLE: Final = re.compile("|".join(map(re.escape, _MARKS)), re.IGNORECASE)
-_CLOSING: Final = {
-    close: re.compile(re.escape(close), re.IGNORECASE) for close in _CLOSE_OF.values()
-}
 _REST_OF_LINE: Final = re.compile(r"[ \t]*(\r?\n|\Z)")
 _BLANKS: Final = re.compile(r"[ \t]*\r?\Z")
 
@@ -107,7 +104,7 @@ class ThinkingSplitter:
     def _advance(self, *, final: bool) -> Iterator[tuple[str, Channel]]:
         while self._pending:
             if self._close:
-                match = _CLOSING[self._close].search(self._pending)
+                match = re.search(re.escape(self._close), self._pending, re.IGNORECASE)
                 if match is None:
                     yield from self._take(self._certain((self._close,), final), "thinking")
                     return

@@ -1,6 +1,5 @@
 """What a tool is, and all that one may reach while it runs."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, cast
@@ -89,6 +88,3 @@ class Tool(Protocol):
         """Do it; raises ToolError for a failure that is not worth JSON keys of its own."""
         ...
 
-
-TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""Names that every provider accepts."""

@@ -64,7 +64,7 @@ def _prefixed(
             continue
         body = _rx(_DOTTED if prefix[-1] == "." else r"[A-Za-z0-9_\-]+")
         found = body.match(text, after)
-        if found is None or len(found[0]) < SHORTEST_BODY or len(set(found[0])) < 3:
+        if found is None or len(found[0]) < SHORTEST_BODY or len(set(found[0])) < (3 if weak else 2):
             return None
         if weak and name_like(found[0]):
             return None
@@ -101,7 +101,7 @@ def _bare(text: str, sentinel: bool) -> Iterator[Span]:
                 continue
             for head, pattern in BARE_KEYS.items():
                 found = _rx(pattern).match(text, at) if text.startswith(head, at) else None
-                if found is not None and len(set(found[0])) > 6:
+                if found is not None and len(set(found[0])) > 3:
                     done = found.end()
                     yield at, done, partial(found[0], sentinel)
 

@@ -1,5 +1,6 @@
 """Sessions as rows: made, listed, found, read whole, deleted."""
 
+import gc
 from typing import Any, Final
 
 import apsw
@@ -150,13 +151,21 @@ def key_and_fence(db: apsw.Connection, id: SessionId) -> tuple[int, int]:
 
 def path(db: apsw.Connection, key: int) -> list[tuple[Seq, Entry]]:
     """The entries from the first to the head; raises BadBytes."""
-    rows: dict[Seq, tuple[Any, ...]] = {row[0]: row for row in db.execute(_PATH, (key,))}
-    seq = db.execute("SELECT head FROM sessions WHERE key = ?", (key,)).get
-    entries: list[tuple[Seq, Entry]] = []
-    while seq is not None:
-        _, parent, kind, turn, at, body = rows[seq]
-        entries.append((seq, unpack_entry(kind, turn, at, body)))
-        seq = parent
+    collecting = gc.isenabled()
+    # Tens of thousands of objects that all stay: looking for garbage among them, again and again,
+    # was a sixth of the time.
+    gc.disable()
+    try:
+        rows: dict[Seq, tuple[Any, ...]] = {row[0]: row for row in db.execute(_PATH, (key,))}
+        seq = db.execute("SELECT head FROM sessions WHERE key = ?", (key,)).get
+        entries: list[tuple[Seq, Entry]] = []
+        while seq is not None:
+            _, parent, kind, turn, at, body = rows[seq]
+            entries.append((seq, unpack_entry(kind, turn, at, body)))
+            seq = parent
+    finally:
+        if collecting:
+            gc.enable()
     entries.reverse()
     return entries
 

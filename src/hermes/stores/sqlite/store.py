@@ -84,8 +84,9 @@ class SqliteStore:
             with suppress(StoreError):
                 if held:
                     await self._writer.run(lambda db: leases.give_back_all(db, held))
-            await self._writer.aclose()
+            # The writer last: only a connection that may write clears the log away.
             await anyio.to_thread.run_sync(self._close_reader)
+            await self._writer.aclose()
 
     def _close_reader(self) -> None:
         with self._reading:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hermes.ports.command import CommandSpec
+from hermes.surfaces.cli.commands import COMMANDS
 from hermes.surfaces.cli.parser import parser
 from hermes.surfaces.cli.services import Services
 
@@ -40,10 +42,17 @@ class Verb:
 
 def run(options: argparse.Namespace, _: Services) -> int:
     """Print the script."""
-    verbs = tuple(_walk(parser(), (), ""))
+    verbs = tuple(_walk(parser([*_names(COMMANDS)]), (), ""))
     make = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
     sys.stdout.write("\n".join(make(verbs)) + "\n")
     return 0
+
+
+def _names(commands: Sequence[CommandSpec]) -> Iterator[str]:
+    """Every verb, so that the parser is made whole."""
+    for command in commands:
+        yield command.name
+        yield from _names(command.children)
 
 
 def _walk(at: argparse.ArgumentParser, path: Path, help: str) -> Iterator[Verb]:

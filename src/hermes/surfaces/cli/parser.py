@@ -1,4 +1,8 @@
-"""argv to options, from the command registry alone."""
+"""argv to options, from the command registry alone.
+
+Only the parsers that `argv` can reach are filled in: making all of them would cost a one-shot a
+twentieth of its time.
+"""
 
 import argparse
 
@@ -7,37 +11,56 @@ from hermes.surfaces.cli.commands import COMMANDS, run_options
 from hermes.system.i18n import t
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of `hermes`: options of a run, and one sub-parser a verb."""
+def parser(argv: list[str]) -> argparse.ArgumentParser:
+    """The parser of `hermes` for `argv`: options of a run, and one sub-parser a verb."""
     root = argparse.ArgumentParser(
         prog="hermes", description=t("cli.about"), epilog=t("cli.epilog"), allow_abbrev=False
     )
-    root.add_argument("-V", "--version", action="store_true", help=t("cli.version"))
-    root.add_argument("-p", "--profile", default=None, metavar="NAME", help=t("cli.profile"))
-    root.add_argument("-z", "--oneshot", default=None, metavar="TEXT", help=t("cli.oneshot"))
+    root.add_argument("-V", "--version", action="store_true")
+    root.add_argument("-p", "--profile", default=None, metavar="NAME")
+    root.add_argument("-z", "--oneshot", default=None, metavar="TEXT")
     run_options(root)
     _explain(root)
     root.set_defaults(run=f"{__package__}.entry:chat", query=None)
-    _add(root, COMMANDS)
+    words = frozenset(argv)
+    if _needs_verbs(words):
+        _add(root, COMMANDS, words, inherited=frozenset(action.dest for action in root._actions))  # noqa: SLF001
     return root
 
 
-def _add(parent: argparse.ArgumentParser, commands: tuple[CommandSpec, ...]) -> None:
+def _needs_verbs(words: frozenset[str]) -> bool:
+    """Whether a verb, help, or a word that is neither (so: an error that lists verbs) is there."""
+    return bool(words & {"-h", "--help"}) or any(not word.startswith("-") for word in words)
+
+
+def _add(
+    parent: argparse.ArgumentParser,
+    commands: tuple[CommandSpec, ...],
+    words: frozenset[str],
+    *,
+    inherited: frozenset[str],
+) -> None:
     verbs = parent.add_subparsers(metavar="COMMAND", title=t("cli.commands"))
     for command in commands:
         if not command.run:
             continue
         text = t(command.help)
         child = verbs.add_parser(command.name, help=text, description=text, allow_abbrev=False)
-        command.arguments(child)
-        _explain(child)
         child.set_defaults(run=command.run)
+        if command.name not in words:
+            continue
+        command.arguments(child)
+        for action in child._actions:  # noqa: SLF001  argparse has no public list of options
+            if action.dest in inherited:
+                # What stood before the verb counts unless it is said again after it.
+                action.default = argparse.SUPPRESS
+        _explain(child)
         if command.children:
-            _add(child, command.children)
+            _add(child, command.children, words, inherited=inherited)
 
 
 def _explain(parser: argparse.ArgumentParser) -> None:
     """Give each option its help text from the catalogue, by the option's own name."""
-    for action in parser._actions:  # noqa: SLF001  argparse has no public list of options
+    for action in parser._actions:  # noqa: SLF001
         if action.help is None:
             action.help = t(f"options.{action.dest.rstrip('_')}")

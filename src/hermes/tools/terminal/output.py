@@ -14,7 +14,7 @@ from hermes.ports.terminal import SPILL_BYTES, CommandResult
 Redact = Callable[[str, str], str]
 """Takes secrets out of an output (first argument) of a command (second)."""
 
-ESCAPES: Final = re.compile(
+ESCAPES: Final = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
     r"|\][^\x07\x1b]*(?:\x07|\x1b\\)"  # OSC: titles, links
     r"|[PX^_][^\x1b]*\x1b\\"  # DCS, SOS, PM, APC
@@ -23,7 +23,7 @@ ESCAPES: Final = re.compile(
 """Escape sequences of ECMA-48 in their 7-bit form. The 8-bit form is not looked for: in UTF-8 text
 U+0080 to U+009F are characters like any other."""
 
-QUOTED: Final = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""", re.DOTALL)
+QUOTED: Final = r"""(?s)'[^']*'|"(?:\\.|[^"\\])*"|\\."""
 
 CHUNK: Final = 200_000
 """Characters of a spilled output that are redacted at a time; a cancelled call ends in between."""
@@ -91,7 +91,7 @@ class Shown:
 
 def last_command(command: str) -> str:
     """The name of the program whose status a simple command line ends with."""
-    plain = QUOTED.sub("_", command).rstrip(";& \n")
+    plain = re.sub(QUOTED, "_", command).rstrip(";& \n")
     segment = re.split(r"[|;&\n]+", plain)[-1]
     words = (word for word in segment.split() if not re.match(r"\w+=", word))
     return next(words, "").rpartition("/")[2]
@@ -112,7 +112,7 @@ def benign(command: str, exit_code: int) -> bool:
 
 def readable(data: bytes) -> str:
     """`data` as text without escape sequences; what is not UTF-8 becomes U+FFFD."""
-    return ESCAPES.sub("", data.decode("utf-8", "replace"))
+    return re.sub(ESCAPES, "", data.decode("utf-8", "replace"))
 
 
 def cut_head(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
--- The journal: sessions, their tree of entries, and what was used. See docs/adr on the journal.
+-- The journal: sessions, their tree of entries, and what was used.
 -- Every row names its principal, so that one person's rows can be told from another's anywhere.
 
 PRAGMA application_id = 0x48524D53;

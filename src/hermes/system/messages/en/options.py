@@ -3,6 +3,9 @@
 from typing import Final
 
 MESSAGES: Final = {
+    "version": "print the version",
+    "profile": "use this profile of the home",
+    "oneshot": "say TEXT, print the answer, exit",
     "model": "use this model",
     "words": "use this model from now on; `install` fetches the demo model instead",
     "provider": "use this provider",
