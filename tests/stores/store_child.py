@@ -7,6 +7,7 @@ fill  FOLDER       write until the disk is full, make room, go on; print what ha
 """
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -36,7 +37,8 @@ TURN = TurnId("turn_1")
 
 
 def tell(*words: object) -> None:
-    print(*words, flush=True)
+    # One write a line, so that a kill cannot leave half of one for the next process to join.
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 async def say(store: SqliteStore, lease: Lease, text: str) -> Persisted[UserEntry]:

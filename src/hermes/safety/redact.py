@@ -26,6 +26,8 @@ Mode = Literal["text", "file", "terminal", "code"]
 what a command printed (terminal), source code (code)."""
 
 _SHORTEST_LITERAL: Final = 8
+_ROUNDS: Final = 4
+"""A mask may part what was one word and so lay bare a secret beside it; each round masks the rest."""
 _CONTROLS: Final = tuple(chr(c) for c in (*range(9), 11, 12, *range(14, 32), 127))
 
 
@@ -111,10 +113,6 @@ class Redactor:
         rank = 4 if loud else len(found)
         for start, end, mask in assignments(text, lowered, loud=loud, sentinel=sentinel):
             yield start, end, rank, mask
-
-
-_ROUNDS: Final = 1
-"""A mask may lay bare another secret (the end of a quoted one); each round masks what is left."""
 
 
 def _apply(text: str, spans: list[tuple[int, int, int, str]]) -> str:

@@ -18,9 +18,11 @@ STEPS: Final = tuple(sorted(_FOLDER.glob("[0-9]*.sql")))
 
 def refuse_foreign(db: apsw.Connection, path: Path) -> None:
     """Raise SchemaTooNew or StoreError if this file is not ours to write; reads only."""
-    found = int(db.pragma("user_version"))
-    owner = int(db.pragma("application_id"))
-    tables = db.execute("SELECT count(*) FROM sqlite_schema").get
+    # One transaction, so one moment: another process may be making the tables right now.
+    with db:
+        found = int(db.pragma("user_version"))
+        owner = int(db.pragma("application_id"))
+        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
     if owner != APPLICATION_ID and (owner or found or tables):
         raise StoreError(t("store.foreign", path=path), hint=t("store.foreign_hint"))
     if found > len(STEPS):

@@ -77,14 +77,15 @@ def create(
 def listed(
     db: apsw.Connection, principal: Principal, source: str | None, limit: int
 ) -> tuple[SessionRow, ...]:
-    """The sessions of `principal` that hold a word, last active first.
+    """The sessions of `principal` that hold a word, or wait to take one, last active first.
 
     No index serves this: a list is rare, and an index on the time of the last activity would be
     written at every append.
     """
     rows = db.execute(
         _ROWS + "WHERE s.principal = ? AND (? IS NULL OR s.source = ?)"
-        " AND (s.head IS NOT NULL OR EXISTS (SELECT 1 FROM entries WHERE session = s.key))"
+        " AND (s.head IS NOT NULL OR EXISTS (SELECT 1 FROM entries WHERE session = s.key)"
+        " OR EXISTS (SELECT 1 FROM inbox WHERE session = s.key))"
         " ORDER BY s.active_at DESC, s.key DESC LIMIT ?",
         (principal, source, source, limit),
     )
