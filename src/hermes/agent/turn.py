@@ -5,6 +5,8 @@ redirects and interrupts; below are one reply (`ask_model`) and one batch (`disp
 owns its end: whatever happens, pairs are whole, roles alternate and TurnEnded comes last.
 """
 
+import logging
+
 import anyio
 
 from hermes.agent import notes
@@ -25,6 +27,9 @@ from hermes.core.usage import Usage
 from hermes.ports.model import Reply
 from hermes.ports.store import InboxItem, UsageRecord
 from hermes.system.i18n import t
+from hermes.system.logs import bind
+
+log = logging.getLogger("hermes.agent")
 
 CONTINUATIONS = 3
 """How often a reply that was cut at the output limit is continued."""
@@ -74,6 +79,10 @@ class Turn:
 
     async def run(self) -> None:
         """Run to the end; announces the end last, when all is quiet."""
+        with bind(session=self._live.id, turn=self.id):
+            await self._run()
+
+    async def _run(self) -> None:
         self._say.started()
         ending = Ending(why="failed", text=t("turn.bug"))
         try:
@@ -84,6 +93,7 @@ class Turn:
         finally:
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSING_SECONDS):
                 ending = await self._close(ending)
+            log.info("turn ended: %s %s", ending.why, ending.detail)
             self._say.ended(ending.why, ending.text, ending.detail, self._usage)
 
     async def _guarded(self) -> Ending:

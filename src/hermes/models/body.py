@@ -21,10 +21,11 @@ _SNIFFED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
-    """Seconds to wait: for the connection, for the first event once the request is being sent, for
-    the next event, and for what may follow a reply that is already complete.
+    """Seconds to wait: for the connection, for the first event, for the next one, and for what may
+    follow a reply that is already complete.
 
-    Only events count as life; headers and comments do not.
+    Only events count as life; headers and comments do not. The connection is waited for no longer
+    than the first event, which is due that long after the beginning, however long connecting took.
     """
 
     connect: float = 10.0
@@ -33,7 +34,8 @@ class Deadlines:
     trailer: float = 5.0
 
     def seconds(self, phase: errors.Deadline) -> float:
-        return {"connect": self.connect, "first_byte": self.first_byte, "idle": self.idle}[phase]
+        connect = min(self.connect, self.first_byte)
+        return {"connect": connect, "first_byte": self.first_byte, "idle": self.idle}[phase]
 
 
 class TimedBody:

@@ -28,6 +28,7 @@ _DONE: Final = b"[DONE]"
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
 _CUT: Final = frozenset({"length", "max_tokens", "model_length"})
 _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "sensitive"})
+_BESIDE: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _BLANK_LINES: Final = re.compile(r"\A\s*\n")
 _LOOKED_AT: Final = 1_000
 """Characters of an answer's beginning that tell whether it may be a call."""
@@ -94,12 +95,13 @@ class ChatReader:
         if not self.complete and (not calls or any(call.fault for call in calls)):
             raise errors.dropped(self._route)
         text, thinking = self._split.visible, self._split.thinking
-        if not calls and self._held and (found := calls_in_text(text, self._tools)):
+        said, found = ("", []) if calls or not self._tools else calls_in_text(text, self._tools)
+        if found:
             assembler = CallAssembler(self._tools, self._ids, self._taken)
             for number, (tool, arguments) in enumerate(found):
                 assembler.feed(index=number, name=tool, arguments=arguments)
                 yield CallBegun(tool=tool)
-            calls, text = assembler.finish(ending), ""
+            calls, text = assembler.finish(ending), said
         else:
             yield from self._release()
         content: list[Part] = []
@@ -209,7 +211,9 @@ class ChatReader:
     ) -> None:
         for usage in (event.get("usage"), choice.get("usage")):
             if isinstance(usage, dict) and usage:
-                self._usage = usage
+                # Some send the input's tokens first and the output's last.
+                known = {key: value for key, value in usage.items() if value is not None}
+                self._usage = {**self._usage, **known} if self._usage else usage
                 # Sent alone after everything else, as `include_usage` asks.
                 self._marked = self._marked or last
                 return
@@ -272,7 +276,9 @@ def _usage(raw: dict[str, Any] | None, route: Route) -> Usage:
         (raw, "cache_creation_input_tokens"),
     )
     taken = _first((raw, "prompt_tokens"), (raw, "input_tokens"))
-    if taken < cached + written:
+    # Anthropic's form counts the cached tokens beside `input_tokens`, not among them.
+    beside = "prompt_tokens" not in raw and not prompt
+    if taken < cached + written or (beside and any(key in raw for key in _BESIDE)):
         taken += cached + written
     usage = Usage(
         input=taken,
@@ -283,7 +289,7 @@ def _usage(raw: dict[str, Any] | None, route: Route) -> Usage:
         cost_usd=None,
     )
     cost = raw.get("cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < 1e9:
         return replace(usage, cost_usd=float(cost))
     return replace(usage, cost_usd=route.price.of(usage)) if route.price is not None else usage
 

@@ -106,13 +106,14 @@ class HttpConversation:
     async def _send(self, body: bytes) -> tuple[httpx2.Response, float]:
         """The response once its headers are here, and when its first event is due."""
         phase: errors.Deadline = "connect"
-        with anyio.move_on_after(self._deadlines.connect) as scope:
+        due = anyio.current_time() + self._deadlines.first_byte
+        with anyio.move_on_after(self._deadlines.seconds(phase)) as scope:
 
             async def trace(name: str, _: object) -> None:
                 nonlocal phase
                 if name.endswith("send_request_headers.started"):
                     phase = "first_byte"
-                    scope.deadline = anyio.current_time() + self._deadlines.first_byte
+                    scope.deadline = due
 
             headers = {"User-Agent": f"hermes/{__version__}", **self._dialect.headers(self._route)}
             try:
