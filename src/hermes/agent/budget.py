@@ -7,6 +7,8 @@ from hermes.core.calls import ToolCall, ToolResult
 
 IDENTICAL_WARN, IDENTICAL_STOP = 2, 5
 SAME_TOOL_STOP = 8
+IDENTICAL_EFFECT_WARN, IDENTICAL_EFFECT_STOP = 3, 10
+"""For calls with effects that succeed: more, since looking again may be how one waits."""
 
 
 class Steps:
@@ -54,24 +56,26 @@ class Repeats:
 
     A call with the same arguments and the same result counts on if it failed, or if it only reads.
     A tool that fails again and again with changing arguments is counted too. Any other success
-    starts the count anew.
+    starts the count anew, except of that very success when it comes again at once.
     """
 
     def __init__(self) -> None:
         self._identical: dict[bytes, int] = {}
         self._failures: dict[str, int] = {}
+        self._effect = (b"", 0)
 
     def note(self, call: ToolCall, result: ToolResult, *, reads_only: bool) -> Repeat | None:
         """Count one settled call; returns what to tell, or None while all is well."""
         failed = result.outcome in ("failed", "denied")
+        arguments = call.fault or call.arguments
+        key = hashlib.sha256(f"{call.tool}\0{arguments}\0{result.content}".encode()).digest()
         if not failed:
             self._failures.pop(call.tool, None)
             if not reads_only:
                 self._failures.clear()
                 self._identical.clear()
-                return None
-        arguments = call.fault or call.arguments
-        key = hashlib.sha256(f"{call.tool}\0{arguments}\0{result.content}".encode()).digest()
+                return self._same_effect(call, key, result)
+        self._effect = (b"", 0)
         identical = self._identical[key] = self._identical.get(key, 0) + 1
         failures = 0
         if failed:
@@ -81,6 +85,14 @@ class Repeats:
         if identical >= IDENTICAL_WARN:
             return self._repeat(call, identical, result, stop=False)
         return None
+
+    def _same_effect(self, call: ToolCall, key: bytes, result: ToolResult) -> Repeat | None:
+        before, count = self._effect
+        count = count + 1 if key == before else 1
+        self._effect = (key, count)
+        if count < IDENTICAL_EFFECT_WARN:
+            return None
+        return self._repeat(call, count, result, stop=count >= IDENTICAL_EFFECT_STOP)
 
     @staticmethod
     def _repeat(call: ToolCall, count: int, result: ToolResult, *, stop: bool) -> Repeat:

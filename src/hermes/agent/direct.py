@@ -15,6 +15,7 @@ from hermes.core.content import Text
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
 from hermes.core.ids import SessionId
 from hermes.core.people import Origin
+from hermes.core.text import clean
 from hermes.core.usage import Usage
 from hermes.ports.store import Lease
 from hermes.ports.tool import SessionState
@@ -47,8 +48,8 @@ class DirectCalls:
         """The very JSON string that a model would receive for this call."""
         call = ToolCall(
             id=self._parts.ids.call(),
-            tool=tool,
-            arguments=json.dumps(dict(arguments), ensure_ascii=False),
+            tool=clean(tool),
+            arguments=clean(json.dumps(dict(arguments), ensure_ascii=False)),
         )
         entry = AssistantEntry(
             turn=self._turn,

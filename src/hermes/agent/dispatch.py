@@ -111,7 +111,7 @@ class Dispatcher:
             return True
         reason = verdict.reason
         if verdict.decision == "ask":
-            detail = self._parts.redact(planned.tool.summary(planned.arguments))
+            detail = self._summary(planned)
             self._show(planned.call, "waiting", detail, None)
             if await self._ask(t("turn.allow", tool=planned.call.tool), detail):
                 return True
@@ -124,9 +124,7 @@ class Dispatcher:
     ) -> None:
         async with limiter:
             call, spec = planned.call, planned.tool.spec
-            self._show(
-                call, "running", self._parts.redact(planned.tool.summary(planned.arguments)), None
-            )
+            self._show(call, "running", self._summary(planned), None)
             if spec.effects in ("writes", "world"):
                 await self._parts.journal.mark_started(self._lease, self._batch, call.id)
             self._running.add(call.id)
@@ -135,6 +133,13 @@ class Dispatcher:
             if len(self._batch.value.calls) > 1 and spec.effects in ("writes", "world"):
                 await self._parts.journal.mark_settled(self._lease, self._batch, result)
             self._done(call, result)
+
+    def _summary(self, planned: Planned) -> str:
+        try:
+            return self._parts.redact(planned.tool.summary(planned.arguments))
+        except Exception:  # boundary: one tool's words
+            log.exception("tool %s cannot say what it would do", planned.call.tool)
+            return planned.call.tool
 
     async def _call(self, planned: Planned, session: SessionId) -> ToolOutput:
         context = ToolContext(

@@ -112,8 +112,7 @@ class Session:
         waiting = tuple(item.id for item in self._queue)
         self._queue.clear()
         if self._turn is not None:
-            waiting += tuple(item.id for item in self._turn.steers)
-            self._turn.steers.clear()
+            waiting += tuple(item.id for item in self._turn.take_back())
             self._turn.interrupt()
         if waiting:
             await self._live.parts.journal.dequeue(self._live.lease, waiting)
@@ -127,6 +126,6 @@ class Session:
         try:
             await turn.run()
         finally:
-            self._queue.extendleft(reversed(turn.steers))
+            self._queue.extendleft(reversed(turn.take_back()))
             self._turn = None
         self._next(group)

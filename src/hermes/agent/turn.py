@@ -6,6 +6,7 @@ owns its end: whatever happens, pairs are whole, roles alternate and TurnEnded c
 """
 
 import logging
+import string
 
 import anyio
 
@@ -35,6 +36,8 @@ CONTINUATIONS = 3
 """How often a reply that was cut at the output limit is continued."""
 NUDGES = 2
 """How often a blank reply is asked for again."""
+INVISIBLE = string.whitespace + "\u00a0\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
+"""Characters that are no answer, however many of them."""
 CLOSING_SECONDS = 5.0
 DAY = 86_400
 
@@ -68,6 +71,12 @@ class Turn:
     def steer(self, item: InboxItem) -> None:
         """Let the model read `item` with the next results; unread ones stay in `steers`."""
         self.steers.append(item)
+
+    def take_back(self) -> list[InboxItem]:
+        """The inputs that the model has not read, in the order they came; the turn forgets them."""
+        unread = self.steers + ([self._redirect] if self._redirect is not None else [])
+        self.steers, self._redirect = [], None
+        return sorted(unread, key=lambda item: item.id)
 
     def redirect(self, item: InboxItem) -> None:
         """Cancel the model request and put `item` in; while tools run it is a steer."""
@@ -162,37 +171,39 @@ class Turn:
         """The next reply, or None after a redirect took its place."""
         self._draft = Draft()
         reply = None
-        with anyio.CancelScope() as self._request:
-            reply = await ask(
-                self._live.conversation,
-                self._live.transcript,
-                self._parts.limits,
-                Pen(delta=self._say.delta, dropped=self._say.dropped, notice=self._say.notice),
-                self._draft,
-                may_call=not self._steps.grace,
-            )
-        self._request = None
-        if self._redirect is None:
-            return reply
-        correction, self._redirect = self._redirect, None
+        with anyio.CancelScope() as scope:
+            self._request = scope
+            try:
+                reply = await ask(
+                    self._live.conversation,
+                    self._live.transcript,
+                    self._parts.limits,
+                    Pen(delta=self._say.delta, dropped=self._say.dropped, notice=self._say.notice),
+                    self._draft,
+                    may_call=not self._steps.grace,
+                )
+            finally:
+                self._request = None
         if reply is not None:
-            self.steer(correction)
+            self.steers = self.take_back()
             return reply
         await self._append_assistant(self._partial(), (), "cancelled", Usage(), None)
-        await self._hear(correction)
+        correction, self._redirect = self._redirect, None
+        if correction is not None:
+            await self._hear(correction)
         self._steps.refund()
         return None
 
     async def _commit(self, reply: Reply) -> Persisted[AssistantEntry]:
-        blank = not reply.calls and not visible(reply.content).strip()
-        content = (*reply.content, Text(text=notes.BLANK)) if blank else reply.content
+        wordless = not reply.calls and not visible(reply.content).strip(INVISIBLE)
+        stop: Stop = "blank" if wordless and reply.stop != "refused" else reply.stop
+        content = (*reply.content, Text(text=notes.BLANK)) if stop == "blank" else reply.content
         record = UsageRecord(
             model=self._live.conversation.route.model,
             provider=self._live.conversation.route.provider,
             task="turn",
             raw=reply.usage_raw,
         )
-        stop: Stop = "blank" if blank and reply.stop != "refused" else reply.stop
         self._usage += reply.usage
         entry = await self._append_assistant(content, reply.calls, stop, reply.usage, record)
         self._draft = Draft()

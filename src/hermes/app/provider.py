@@ -46,14 +46,9 @@ async def provider_of(
     patience = config.settings.agent.local_stream_stale_timeout
     # lazy: only a run on the embedded model needs its dialect
     dialect = load("hermes.models.dialects.schema_union:SchemaUnion")()
-    return LocalProvider(
-        server,
-        route,
-        dialect,
-        lambda: http_client(LOOPBACK, env),
-        ids,
-        Deadlines(first_byte=patience, idle=patience),
-    )
+    deadlines = Deadlines(first_byte=patience, idle=patience)
+    http = HttpProvider(route, dialect, lambda: http_client(LOOPBACK, env), ids, deadlines)
+    return LocalProvider(server, http)
 
 
 async def fetch_demo(home: Home) -> Path:

@@ -25,20 +25,21 @@ class HttpProvider:
         ids: IdSource,
         deadlines: Deadlines = DEFAULT_DEADLINES,
     ) -> None:
-        self._route = route
+        self.route = route
         self._dialect = dialect
         self._client_factory = client_factory
         self._client: httpx2.AsyncClient | None = None
         self._ids = ids
         self._deadlines = deadlines
 
-    def open(self, epoch: Epoch) -> HttpConversation:
-        """A conversation under `epoch`; nothing is sent yet."""
+    def open(self, epoch: Epoch, route: Route | None = None) -> HttpConversation:
+        """A conversation under `epoch`, at `route` if that is not the provider's own; nothing is
+        sent yet."""
         if self._client is None:
             self._client = self._client_factory()
         return HttpConversation(
             epoch,
-            route=self._route,
+            route=route or self.route,
             dialect=self._dialect,
             client=self._client,
             ids=self._ids,

@@ -19,8 +19,6 @@ _NAMES: Final = (
     "reasoning",
     "reflection",
     "reasoning_scratchpad",
-    "scratchpad",
-    "analysis",
     "antthinking",
     "ant_thinking",
     "seed:think",

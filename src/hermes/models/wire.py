@@ -6,7 +6,7 @@ a request begins with all of the request before it, byte for byte, except for th
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from hermes.core.entries import Entry
 from hermes.core.ids import IdSource
@@ -19,6 +19,24 @@ class Carry:
     """What one step hands to the next: whether a message stands before it already."""
 
     started: bool = False
+
+
+_CHAT: Final = "/chat/completions"
+
+
+def chat_url(route: Route) -> str:
+    """Where chat completions are asked for; a base address may hold a query, or the path itself."""
+    base, question, query = route.base_url.partition("?")
+    base = base.rstrip("/")
+    return (base if base.endswith(_CHAT) else base + _CHAT) + question + query
+
+
+def chat_headers(route: Route) -> dict[str, str]:
+    """The headers of a streamed request; the key goes along only if there is one."""
+    headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+    if route.key:
+        headers["Authorization"] = f"Bearer {route.key}"
+    return headers
 
 
 class ReplyReader(Protocol):

@@ -17,7 +17,7 @@ from hermes.core.ids import IdSource
 from hermes.core.text import clean
 from hermes.core.transcript import Epoch, ToolSchema
 from hermes.models.reading import ChatReader
-from hermes.models.wire import Carry
+from hermes.models.wire import Carry, chat_headers, chat_url
 from hermes.ports.model import Route
 
 UNPARSED: Final = 2_000
@@ -29,7 +29,6 @@ NO_ANSWER: Final = "(no answer)"
 STOPPED: Final = "(stopped before an answer)"
 EMPTY: Final = "(empty message)"
 
-_PATH: Final = "/chat/completions"
 _NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
 """What a function's name may not hold; a stricter server refuses the whole request for it."""
 
@@ -42,15 +41,10 @@ class ChatCompletions:
         return "chat_completions"
 
     def url(self, route: Route) -> str:
-        base, question, query = route.base_url.partition("?")
-        base = base.rstrip("/")
-        return (base if base.endswith(_PATH) else base + _PATH) + question + query
+        return chat_url(route)
 
     def headers(self, route: Route) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        if route.key:
-            headers["Authorization"] = f"Bearer {route.key}"
-        return headers
+        return chat_headers(route)
 
     def head(self, epoch: Epoch, route: Route) -> tuple[bytes, Carry]:
         body: dict[str, Any] = {

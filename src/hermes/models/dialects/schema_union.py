@@ -23,10 +23,9 @@ from hermes.core.text import clean
 from hermes.core.transcript import Epoch, ToolSchema
 from hermes.models.assembly import CallAssembler
 from hermes.models.reading import ChatReader
-from hermes.models.wire import Carry, ReplyReader
+from hermes.models.wire import Carry, ReplyReader, chat_headers, chat_url
 from hermes.ports.model import CallBegun, Delta, ModelChunk, Reply, Route
 
-_PATH: Final = "/chat/completions"
 _HOW: Final = (
     "Reply with one JSON object and nothing else.\n"
     'To answer: {"answer": "your text"}\n'
@@ -59,13 +58,10 @@ class SchemaUnion:
         return "schema_union"
 
     def url(self, route: Route) -> str:
-        return route.base_url.rstrip("/") + _PATH
+        return chat_url(route)
 
     def headers(self, route: Route) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        if route.key:
-            headers["Authorization"] = f"Bearer {route.key}"
-        return headers
+        return chat_headers(route)
 
     def head(self, epoch: Epoch, route: Route) -> tuple[bytes, Carry]:
         body: dict[str, Any] = {

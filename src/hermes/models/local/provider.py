@@ -4,15 +4,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-import httpx2
-
-from hermes.core.ids import IdSource
 from hermes.core.transcript import Epoch, Transcript
 from hermes.core.usage import Usage
-from hermes.models.body import Deadlines
 from hermes.models.local.server import LocalServer
+from hermes.models.provider import HttpProvider
 from hermes.models.stream import HttpConversation
-from hermes.models.wire import Dialect
 from hermes.ports.model import ModelChunk, Route
 
 
@@ -21,11 +17,11 @@ class LocalConversation:
     prefix is then encoded again, to the same bytes."""
 
     def __init__(
-        self, server: LocalServer, route: Route, make: Callable[[Route], HttpConversation]
-    ):
+        self, server: LocalServer, route: Route, at: Callable[[Route], HttpConversation]
+    ) -> None:
         self._server = server
-        self._make = make
-        self._inner = make(route)
+        self._at = at
+        self._inner = at(route)
 
     @property
     def route(self) -> Route:
@@ -39,55 +35,27 @@ class LocalConversation:
         self, transcript: Transcript, *, may_call: bool = True
     ) -> AsyncIterator[AsyncIterator[ModelChunk]]:
         async with self._server.use() as endpoint:
-            if self.route.base_url != endpoint.base_url or self.route.key != endpoint.token:
-                self._inner = self._make(
-                    replace(self.route, base_url=endpoint.base_url, key=endpoint.token)
-                )
+            here = replace(self.route, base_url=endpoint.base_url, key=endpoint.token)
+            if here != self.route:
+                self._inner = self._at(here)
             async with self._inner.ask(transcript, may_call=may_call) as chunks:
                 yield chunks
 
 
 class LocalProvider:
-    """See `ports.model.ModelProvider`."""
+    """See `ports.model.ModelProvider`; `http` speaks to wherever `server` answers."""
 
-    def __init__(
-        self,
-        server: LocalServer,
-        route: Route,
-        dialect: Dialect,
-        client_factory: Callable[[], httpx2.AsyncClient],
-        ids: IdSource,
-        deadlines: Deadlines,
-    ) -> None:
+    def __init__(self, server: LocalServer, http: HttpProvider) -> None:
         self._server = server
-        self._route = route
-        self._dialect = dialect
-        self._client_factory = client_factory
-        self._client: httpx2.AsyncClient | None = None
-        self._ids = ids
-        self._deadlines = deadlines
+        self._http = http
 
     def open(self, epoch: Epoch) -> LocalConversation:
         """A conversation under `epoch`; nothing is started yet."""
-        if self._client is None:
-            self._client = self._client_factory()
-        client = self._client
-
-        def make(route: Route) -> HttpConversation:
-            return HttpConversation(
-                epoch,
-                route=route,
-                dialect=self._dialect,
-                client=client,
-                ids=self._ids,
-                deadlines=self._deadlines,
-            )
-
-        return LocalConversation(self._server, self._route, make)
+        return LocalConversation(
+            self._server, self._http.route, lambda route: self._http.open(epoch, route)
+        )
 
     async def aclose(self) -> None:
         """Close the connections, and end the server if this process owns it."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._http.aclose()
         await self._server.aclose()

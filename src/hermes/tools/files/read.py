@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+from anyio.from_thread import check_cancelled
 
 from hermes.core.transcript import ToolSchema
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
@@ -116,7 +117,8 @@ class ReadFile:
                     "file_size": size,
                     "error": f"{path} is a binary file of {size} bytes.",
                 }
-            page = _page(file.read, head, offset, limit)
+            # A character of UTF-8 has at most four bytes; of a longer line no more is ever shown.
+            page = _page(file.read, head, offset, limit, 4 * self._max_line + 4)
         keys, faithful = self._keys(page, offset)
         if faithful and page.total == len(page.lines) and page.size <= BASELINE_BYTES:
             seen.note(path, b"".join(page.lines))
@@ -161,25 +163,29 @@ class ReadFile:
         return keys, content == plain and not clamped and len(rows) == len(page.lines)
 
 
-def _page(read: Callable[[int], bytes], head: bytes, offset: int, limit: int) -> Page:
-    """Cut lines `offset` to `offset + limit - 1` out of a stream, counting all of them."""
+def _page(read: Callable[[int], bytes], head: bytes, offset: int, limit: int, widest: int) -> Page:
+    """Cut lines `offset` to `offset + limit - 1` out of a stream, counting all of them.
+
+    Of each line `widest` bytes are kept. Runs in a worker thread, and ends when its task does.
+    """
     lines: list[bytes] = []
     total = size = 0
     rest = b""
     block = head
     while block:
         size += len(block)
+        check_cancelled()
         whole, newline, tail = block.rpartition(b"\n")
         if not newline:
-            rest += block
+            rest += block[: max(0, widest - len(rest))]
         else:
             count = whole.count(b"\n") + 1
             if total + count >= offset and len(lines) < limit:
-                parts = [line + b"\n" for line in (rest + whole).split(b"\n")]
                 start = max(0, offset - 1 - total)
-                lines += parts[start : start + limit - len(lines)]
+                parts = (rest + whole).split(b"\n")[start : start + limit - len(lines)]
+                lines += [part[:widest] + b"\n" for part in parts]
             total += count
-            rest = tail
+            rest = tail[:widest]
         block = read(BLOCK)
     if rest:
         total += 1
