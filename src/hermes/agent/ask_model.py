@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import anyio
 
 from hermes.agent.limits import Limits
+from hermes.core.content import visible
 from hermes.core.errors import (
     BudgetSpent,
     ModelError,
@@ -90,6 +91,9 @@ async def _once(
                 case CallBegun():
                     pass
                 case Reply():
+                    # What was shown may turn out to be reasoning, or a call in the form of a text.
+                    if draft.answer.strip() not in ("", visible(chunk.content).strip()):
+                        pen.dropped()
                     return chunk
     raise ModelError(t("turn.no_reply"))
 

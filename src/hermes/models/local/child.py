@@ -24,6 +24,9 @@ _PR_SET_PDEATHSIG: Final = 1
 _CACHE_MIB: Final = 512
 """Memory for the prompts of conversations other than the last one; the library's default is 8 GiB.
 Of the demo model 22 KiB a token, so some 24,000 tokens."""
+_BATCH: Final = 64
+"""Prompt tokens read at a time. A stop is noticed between batches: a whole prompt in one (the
+library's default) goes on for seconds, and smaller batches than this one read more slowly."""
 _LOG_WARNINGS: Final = 2
 _BUSY_RECHECK: Final = 1.0
 
@@ -76,6 +79,8 @@ def main() -> NoReturn:
     parameters.model_alias = {options["alias"]}
     parameters.n_ctx = options["context"]
     parameters.n_parallel = 1
+    parameters.n_batch = _BATCH
+    parameters.n_ubatch = _BATCH
     parameters.cpuparams.n_threads = options["threads"]
     parameters.cpuparams_batch.n_threads = options["threads"]
     parameters.hostnames = ["127.0.0.1"]

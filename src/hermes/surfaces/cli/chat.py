@@ -5,8 +5,10 @@ only when all is quiet; a second Ctrl-C leaves. At the prompt Ctrl-C clears the 
 empty line leaves.
 """
 
+import re
 import signal
 import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,23 +16,29 @@ import anyio
 from anyio.abc import TaskStatus
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.history import History, InMemoryHistory
 
-from hermes.core.events import Question, TurnEnded
-from hermes.core.ids import SessionId
+from hermes.core.content import visible
+from hermes.core.entries import Entry, UserEntry
+from hermes.core.events import EntryAdded, Question, SessionEvent, TurnEnded
+from hermes.core.ids import SessionId, TurnId
 from hermes.core.inputs import Answer, Interrupt, Submit
-from hermes.core.people import Origin
+from hermes.core.people import HARNESS, Origin
+from hermes.core.text import clean
 from hermes.core.usage import Usage
 from hermes.ports.session import AgentSession
 from hermes.surfaces.cli.commands import COMMANDS
-from hermes.surfaces.cli.echo import silent_keys
+from hermes.surfaces.cli.echo import TypedAhead
+from hermes.surfaces.cli.history import PrivateHistory
 from hermes.surfaces.cli.keys import bindings
 from hermes.surfaces.cli.pen import Pen
 from hermes.surfaces.cli.services import RunChoice, Services
 from hermes.surfaces.cli.setup import offer
-from hermes.surfaces.kit.plain import printable
 from hermes.system.i18n import t
 from hermes.system.lazy import load
+
+COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s|$)")
+"""A slash command. A path has a second slash, and what begins with a space is a message."""
 
 
 async def converse(services: Services, run: RunChoice, *, session: SessionId | None) -> int:
@@ -44,12 +52,20 @@ async def converse(services: Services, run: RunChoice, *, session: SessionId | N
     async with services.host(run) as host:
         current = session
         while True:
+            entries = await _entries(services, current)
             async with host.open(current, origin, cwd=str(Path.cwd())) as live:
                 chat = Chat(live, services, origin)
-                again = await chat.run(resumed=current is not None)
+                again = await chat.run(entries)
             if not again:
                 return 0
             current = None
+
+
+async def _entries(services: Services, session: SessionId | None) -> tuple[Entry, ...]:
+    if session is None:
+        return ()
+    async with services.store() as store:
+        return tuple([receipt.value async for receipt in store.read(session)])
 
 
 class Chat:
@@ -62,32 +78,38 @@ class Chat:
         self.leaving = False
         self.again = False
         self._origin = origin
+        self._turns = 0
+        self._busy = False
+        self._typing = anyio.CancelScope()
         display = services.config().settings.display
-        self._pen = Pen(reasoning=display.show_reasoning, demo=live.route.demo, model=live.route)
+        self._pen = Pen(route=live.route, display=display, env=services.env)
         self._prompt: PromptSession[str] = PromptSession(
-            history=FileHistory(str(services.home.history)),
+            history=self._history(),
             key_bindings=bindings(),
             multiline=True,
             completer=WordCompleter([f"/{c.name}" for c in COMMANDS if c.slash], sentence=True),
             complete_while_typing=False,
             prompt_continuation="  ",
         )
+        self._ahead = TypedAhead(self._prompt.input, self._prompt.output)
 
-    async def run(self, *, resumed: bool) -> bool:
-        """Serve the prompt; true if the person asked for a new session."""
-        key = "cli.resumed" if resumed else "cli.welcome"
+    async def run(self, entries: tuple[Entry, ...]) -> bool:
+        """Serve the prompt, after `entries` of before; true if a new session is asked for."""
+        key = "cli.resumed" if entries else "cli.welcome"
         self.say(t(key, id=self.live.id, model=self.live.route.name))
-        while not self.leaving:
-            try:
-                text = await self._prompt.prompt_async("> ")
-            except EOFError:
-                break
-            except KeyboardInterrupt:
-                if self._prompt.default_buffer.text:
-                    continue
-                break
-            await self._take(text.strip())
-        if not self.again:
+        if self.live.route.demo:
+            self.say(t("cli.demo_answer", model=self.live.route.model))
+        self._pen.recap(entries)
+        async with self.live.events() as events, anyio.create_task_group() as group:
+            await group.start(self._on_signal)
+            while not self.leaving:
+                self._pen.rest()
+                text = await self._read()
+                if text is None:
+                    break
+                await self._take(text, events)
+            group.cancel_scope.cancel()
+        if not self.again and (entries or self._turns):
             self.say(t("cli.goodbye", id=self.live.id))
         return self.again
 
@@ -95,63 +117,94 @@ class Chat:
         """Tell the person something that is not an answer."""
         self._pen.aside(text)
 
-    async def _take(self, text: str) -> None:
-        if not text:
-            return
-        name, *words = text.split()
-        command = next((c for c in COMMANDS if c.slash and name[1:] in (c.name, *c.aliases)), None)
-        if not text.startswith("/"):
-            await self._turn(text)
-        elif command is not None:
+    def _history(self) -> History:
+        path = self.services.home.history
+        try:
+            return PrivateHistory(path)
+        except OSError as e:
+            where = self.services.home.display(path)
+            self.say(t("cli.no_history", path=where, reason=e.strerror or e))
+            return InMemoryHistory()
+
+    async def _read(self) -> str | None:
+        """What was typed, empty after a Ctrl-C that cleared it; None to leave."""
+        with anyio.CancelScope() as self._typing:
+            try:
+                return await self._prompt.prompt_async("> ", handle_sigint=False)
+            except EOFError:
+                return None
+            except KeyboardInterrupt:
+                pass
+        return "" if self._prompt.default_buffer.text and not self.leaving else None
+
+    async def _take(self, text: str, events: AsyncIterator[SessionEvent]) -> None:
+        match = COMMAND.match(text)
+        name, words = (match[1], text.split()[1:]) if match else ("", [])
+        command = next((c for c in COMMANDS if c.slash and name in (c.name, *c.aliases)), None)
+        if command is not None:
             await load(command.slash)(self, words)
-        else:
-            self.say(t("cli.unknown_command", name=printable(name)))
+        elif match:
+            self.say(t("cli.unknown_command", name=f"/{name}"))
+        elif text.strip():
+            with self._ahead.kept():
+                await self._turn(clean(text), events)
 
-    async def _turn(self, text: str) -> None:
-        with silent_keys():
-            await self._follow(text)
-
-    async def _follow(self, text: str) -> None:
-        async with self.live.events() as events, anyio.create_task_group() as group:
-            await group.start(self._on_signal)
-            await self.live.send(Submit(text=text, origin=self._origin))
-            async for event in events:
-                match event:
-                    case Question():
-                        await self._ask(event)
-                    case TurnEnded():
-                        self._pen.ended(event)
-                        self.used += event.usage
-                        group.cancel_scope.cancel()
+    async def _turn(self, text: str, events: AsyncIterator[SessionEvent]) -> None:
+        """Say `text` and follow its turn, and whatever still runs before it, to the end."""
+        self._busy = True
+        self._turns += 1
+        await self.live.send(Submit(text=text, origin=self._origin))
+        other: TurnId | None = None
+        async for event in events:
+            match event:
+                case Question():
+                    await self._ask(event)
+                case EntryAdded(entry=UserEntry(origin=origin, content=content)):
+                    if origin != HARNESS and visible(content) != text:
+                        other = event.turn
+                case TurnEnded():
+                    last = self._pen.stopping or event.turn != other
+                    self._pen.ended(event)
+                    self.used += event.usage
+                    if last:
                         break
-                    case _:
-                        self._pen.draw(event)
+                case _:
+                    self._pen.draw(event)
+        self._busy = False
 
     async def _on_signal(self, *, task_status: TaskStatus[None]) -> None:
-        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             task_status.started()
-            async for _ in signals:
-                await self._stop()
+            async for number in signals:
+                await self._stop(leave=number != signal.SIGINT)
 
-    async def _stop(self) -> None:
-        if self.leaving:
+    async def _stop(self, *, leave: bool) -> None:
+        """Stop what runs; leave if that is asked for, or on being asked to stop twice."""
+        if self._busy and self.leaving:
             raise KeyboardInterrupt
-        self.leaving = self._pen.stopping
-        self._pen.stopping = True
-        self.say(t("cli.leaving" if self.leaving else "cli.stopping"))
-        await self.live.send(Interrupt())
+        if self._busy:
+            self.leaving = leave or self._pen.stopping
+            self.say(t("cli.leaving" if self.leaving else "cli.stopping"))
+            self._pen.stopping = True
+            await self.live.send(Interrupt())
+        else:
+            self.leaving = leave
+        self._typing.cancel()
 
     async def _ask(self, question: Question) -> None:
+        """Ask the person; silence and everything but a clear yes are the question's default."""
         self._pen.question(question)
         choice = question.default
-        prompt: PromptSession[str] = PromptSession()
-        with anyio.move_on_after(question.deadline):
+        prompt: PromptSession[str] = PromptSession(input=self._prompt.input)
+        with self._ahead.aside(), anyio.move_on_after(question.deadline) as self._typing:
             try:
-                answer = await prompt.prompt_async(t("cli.yes_or_no"))
+                answer = await prompt.prompt_async(t("cli.yes_or_no"), handle_sigint=False)
                 choice = "yes" if answer.strip().lower() in ("y", "yes") else "no"
             except EOFError:
                 pass
             except KeyboardInterrupt:
-                await self._stop()
+                await self._stop(leave=False)
+        if self._typing.cancelled_caught and not self._pen.stopping:
+            self.say(t("cli.silence", seconds=f"{question.deadline:g}"))
         with suppress(anyio.ClosedResourceError):
             await self.live.send(Answer(question=question.id, choice=choice))

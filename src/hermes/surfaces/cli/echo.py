@@ -1,8 +1,13 @@
-"""Keys typed while a turn runs wait for the next prompt, and do not show amid an answer."""
+"""Keys typed while a turn runs: they do not show amid an answer, and the next prompt gets them."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.output import Output
+from prompt_toolkit.utils import is_dumb_terminal
 
 try:
     import termios
@@ -10,18 +15,61 @@ except ImportError:  # Windows has no termios; there the keys show
     termios = None  # type: ignore[assignment]
 
 
-@contextmanager
-def silent_keys() -> Iterator[None]:
-    """Switch the terminal's echo off, and back to what it was."""
-    if termios is None or not sys.stdin.isatty():
+class TypedAhead:
+    """The keys of one terminal between two prompts."""
+
+    def __init__(self, source: Input, screen: Output) -> None:
+        self._source = source
+        self._screen = screen
+        self._keys: list[KeyPress] = []
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Take every key in silently, and hand all of them to the next prompt at the end.
+
+        Ctrl-C stays a signal. The keys are read as they come: a terminal that nobody reads takes
+        4 KiB and then no more, not even a Ctrl-C.
+        """
+        self._take()
+        with self._silent(), self._source.attach(self._take):
+            yield
+        self._take()
+        store_typeahead(self._source, self._keys)
+        self._keys = []
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """For a question: what was typed before it came up is no answer to it."""
+        self._take()
         yield
-        return
-    fd = sys.stdin.fileno()
-    before = termios.tcgetattr(fd)
-    quiet = [*before]
-    quiet[3] &= ~termios.ECHO
-    termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        self._keys += get_typeahead(self._source)
+
+    def _take(self) -> None:
+        self._keys += get_typeahead(self._source)
+        while keys := self._source.read_keys():
+            self._keys += keys
+
+    @contextmanager
+    def _silent(self) -> Iterator[None]:
+        if termios is None:
+            yield
+            return
+        fd = self._source.fileno()
+        before = termios.tcgetattr(fd)
+        quiet = termios.tcgetattr(fd)
+        quiet[0] &= ~termios.ICRNL
+        quiet[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        quiet[6][termios.VMIN], quiet[6][termios.VTIME] = 1, 0
+        termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
+        self._bracket(on=True)
+        try:
+            yield
+        finally:
+            self._bracket(on=False)
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)
+
+    def _bracket(self, *, on: bool) -> None:
+        """A paste is one piece in these moments too, and its newlines send nothing."""
+        if not is_dumb_terminal():
+            (self._screen.enable_bracketed_paste if on else self._screen.disable_bracketed_paste)()
+            self._screen.flush()

@@ -2,13 +2,15 @@
 
 from hermes.surfaces.cli.chat import Chat
 from hermes.surfaces.cli.commands import COMMANDS
+from hermes.surfaces.cli.pen import used
+from hermes.surfaces.kit.columns import columns
 from hermes.system.i18n import t
 
 
 async def help_(chat: Chat, words: list[str]) -> None:
     """List the commands."""
-    rows = [f"  /{c.name:<10} {t(c.help)}" for c in COMMANDS if c.slash]
-    chat.say("\n".join((*rows, t("cli.keys"))))
+    rows = columns([[f"  /{c.name}", t(c.help)] for c in COMMANDS if c.slash])
+    chat.say("\n".join((*rows, "", t("cli.keys"))))
 
 
 async def quit_(chat: Chat, words: list[str]) -> None:
@@ -23,11 +25,13 @@ async def new(chat: Chat, words: list[str]) -> None:
 
 async def usage(chat: Chat, words: list[str]) -> None:
     """What this chat has used since it was opened."""
-    used = chat.used
-    cost = t("cli.cost_unknown") if used.cost_usd is None else f"${used.cost_usd:.4f}"
-    chat.say(t("cli.usage", input=used.input, cached=used.cached, output=used.output, cost=cost))
+    chat.say(used(chat.used))
 
 
 async def model(chat: Chat, words: list[str]) -> None:
     """Which model answers here."""
-    chat.say(t("cli.model_here", model=chat.live.route.name, url=chat.live.route.base_url))
+    route = chat.live.route
+    where = route.base_url or t("cli.this_machine")
+    chat.say(t("cli.model_here", model=route.name, where=where))
+    if words:
+        chat.say(t("cli.model_stays"))

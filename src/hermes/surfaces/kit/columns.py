@@ -39,6 +39,28 @@ def shortened(text: str, most: int) -> str:
     return "".join(kept) + "…"
 
 
+def wrapped(text: str, columns: int) -> str:
+    """`text` broken at spaces so that its lines fit in `columns`; continuations keep the indent.
+
+    A word that is wider stays whole.
+    """
+    return "\n".join(part for line in text.split("\n") for part in _broken(line, columns))
+
+
+def _broken(line: str, columns: int) -> list[str]:
+    if width(line) <= columns:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    parts = [indent]
+    for word in line.split():
+        joined = f"{parts[-1]} {word}" if parts[-1] != indent else indent + word
+        if width(joined) > columns and parts[-1] != indent:
+            parts.append(indent + word)
+        else:
+            parts[-1] = joined
+    return parts
+
+
 def _width(character: str) -> int:
     if unicodedata.combining(character):
         return 0

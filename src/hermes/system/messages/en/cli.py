@@ -35,8 +35,8 @@ MESSAGES: Final = {
     "slash_usage": "tokens and cost of this chat",
     "slash_quit": "leave",
     "keys": (
-        "Enter sends. Ctrl-J or a trailing backslash makes a new line. Ctrl-C stops a running "
-        "turn, Ctrl-D leaves."
+        "Enter sends. Ctrl-J, Alt-Enter or a trailing backslash makes a new line. Ctrl-C stops a "
+        "running turn, Ctrl-D leaves."
     ),
     "nothing_to_say": "There is nothing to say: the message is empty.",
     "nothing_to_say_hint": 'Give it as text: hermes -z "your question"',
@@ -59,10 +59,22 @@ MESSAGES: Final = {
     "outcome_cancelled": "stopped",
     "outcome_unknown": "outcome unknown",
     "yes_or_no": "  y/N: ",
-    "unknown_command": "There is no command {name}; /help lists them.",
+    "silence": "  no answer within {seconds} s",
+    "no_success": "This turn ended without success.",
+    "thinking": "[reasoning]",
+    "no_history": "What you type is not kept for the next time: {path}: {reason}.",
+    "unknown_command": (
+        "There is no command {name}; /help lists them. A message may begin with / if a space "
+        "stands before it."
+    ),
     "usage": "{input} tokens in ({cached} cached), {output} out, cost {cost}",
     "cost_unknown": "unknown",
-    "model_here": "{model} at {url}",
+    "model_here": "{model} at {where}",
+    "this_machine": "this machine",
+    "model_stays": (
+        "A session keeps its model. Set another one with `hermes model`; it counts from the next "
+        "chat on."
+    ),
     "offer": (
         "No model is set up yet.\n"
         "  1  add a provider (any OpenAI-compatible endpoint)\n"
