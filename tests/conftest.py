@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from demo import demo_model, pytest_collection_modifyitems  # noqa: F401  a fixture, a hook
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
 from hermes.core.clock import SystemClock

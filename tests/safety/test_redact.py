@@ -1,14 +1,13 @@
 """What the redactor masks, and what it leaves alone."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from hermes.safety.redact import Mode, Redactor, carries_mask
+from program import Program
 
 CASES = Path(__file__).parent.parent / "cases"
 ROWS = [json.loads(line) for line in (CASES / "redact.jsonl").read_text().splitlines()]
@@ -289,20 +288,11 @@ def test_a_mask_is_recognised_in_what_is_about_to_be_written(text: str, carries:
     assert carries_mask(text) is carries
 
 
-def test_the_filter_masks_what_is_piped_through_it_and_keeps_every_other_byte() -> None:
-    program = (
-        "import argparse, sys\n"
-        "from hermes.surfaces.cli import redact\n"
-        "parser = argparse.ArgumentParser()\n"
-        "redact.arguments(parser)\n"
-        "sys.exit(redact.run(parser.parse_args()))\n"
-    )
-
+def test_the_filter_masks_what_is_piped_through_it_and_keeps_every_other_byte(
+    program: Program,
+) -> None:
     def pipe(data: bytes, *options: str) -> bytes:
-        done = subprocess.run(
-            [sys.executable, "-c", program, *options], input=data, capture_output=True, check=True
-        )
-        return done.stdout
+        return program.run("redact", *options, stdin=data).stdout
 
     assert pipe(b"\xff\x00\r\nDB_PASS=hunter2\r\n\xfe") == b"\xff\x00\r\nDB_PASS=***\r\n\xfe"
     assert "«redacted:" in pipe(b"DB_PASS=hunter2", "--mode", "file").decode()

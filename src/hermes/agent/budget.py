@@ -2,8 +2,11 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import TypeVar
 
 from hermes.core.calls import ToolCall, ToolResult
+
+K = TypeVar("K", bytes, str)
 
 IDENTICAL_WARN, IDENTICAL_STOP = 2, 5
 SAME_TOOL_STOP = 8
@@ -54,15 +57,21 @@ class Repeat:
 class Repeats:
     """Counts identical steps without progress.
 
-    A call with the same arguments and the same result counts on if it failed, or if it only reads.
-    A tool that fails again and again with changing arguments is counted too. Any other success
-    starts the count anew, except of that very success when it comes again at once.
+    The same call with the same result counts on, and so does a tool that fails again and again with
+    changing arguments. A call with effects that succeeds in a way not yet seen in this turn is
+    progress, and starts every count anew. What one reply asks for several times counts once, for
+    its model has not seen a result in between.
     """
 
     def __init__(self) -> None:
         self._identical: dict[bytes, int] = {}
         self._failures: dict[str, int] = {}
-        self._effect = (b"", 0)
+        self._effects: dict[bytes, int] = {}
+        self._counted: set[bytes | str] = set()
+
+    def next_reply(self) -> None:
+        """The calls noted from now on are those of another reply."""
+        self._counted.clear()
 
     def note(self, call: ToolCall, result: ToolResult, *, reads_only: bool) -> Repeat | None:
         """Count one settled call; returns what to tell, or None while all is well."""
@@ -72,24 +81,27 @@ class Repeats:
         if not failed:
             self._failures.pop(call.tool, None)
             if not reads_only:
-                self._failures.clear()
-                self._identical.clear()
-                return self._same_effect(call, key, result)
-        self._effect = (b"", 0)
-        identical = self._identical[key] = self._identical.get(key, 0) + 1
-        failures = 0
-        if failed:
-            failures = self._failures[call.tool] = self._failures.get(call.tool, 0) + 1
+                return self._effect(call, key, result)
+        identical = self._count(self._identical, key)
+        failures = self._count(self._failures, call.tool) if failed else 0
         if identical >= IDENTICAL_STOP or failures >= SAME_TOOL_STOP:
             return self._repeat(call, max(identical, failures), result, stop=True)
         if identical >= IDENTICAL_WARN:
             return self._repeat(call, identical, result, stop=False)
         return None
 
-    def _same_effect(self, call: ToolCall, key: bytes, result: ToolResult) -> Repeat | None:
-        before, count = self._effect
-        count = count + 1 if key == before else 1
-        self._effect = (key, count)
+    def _count(self, counts: dict[K, int], key: K) -> int:
+        if key not in self._counted or key not in counts:
+            self._counted.add(key)
+            counts[key] = counts.get(key, 0) + 1
+        return counts[key]
+
+    def _effect(self, call: ToolCall, key: bytes, result: ToolResult) -> Repeat | None:
+        if key not in self._effects:
+            self._failures.clear()
+            self._identical.clear()
+            self._effects = dict.fromkeys(self._effects, 0)
+        count = self._count(self._effects, key)
         if count < IDENTICAL_EFFECT_WARN:
             return None
         return self._repeat(call, count, result, stop=count >= IDENTICAL_EFFECT_STOP)

@@ -237,6 +237,7 @@ class Turn:
         """Seal a batch with what Hermes has to say of it; ends the turn on a step that repeats."""
         notice = ""
         ending = None
+        self._repeats.next_reply()
         for call, result in zip(calls, results, strict=True):
             tool = self._parts.tools.get(call.tool)
             reads = tool is not None and tool.spec.effects in ("none", "reads")

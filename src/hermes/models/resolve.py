@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from hermes.core.errors import UserError
+from hermes.core.text import clean
 from hermes.core.usage import Price
 from hermes.models.providers import PROVIDERS, ProviderFacts
 from hermes.ports.model import Route
@@ -61,7 +62,7 @@ def resolve(choice: ModelChoice, secrets: Mapping[str, str]) -> Route:
         raise UserError(t("models.no_model", provider=name), hint=t("models.no_model_hint"))
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise UserError(t("models.bad_key", provider=name), hint=t("models.bad_key_hint"))
-    model = choice.model.strip()
+    model = clean(choice.model.strip())
     return Route(
         name=f"{name}/{model}",
         provider=name,
@@ -116,6 +117,7 @@ def _host(url: str) -> str:
 
 def _usable(url: str) -> bool:
     try:
+        url.encode()
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:

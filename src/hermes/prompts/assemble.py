@@ -42,9 +42,9 @@ class Assembler:
             parts.append(PromptSection(name="work", tier="stable", text=_text("work")))
         place = (
             f"Date: {time.strftime('%A, %Y-%m-%d', time.gmtime(now))} (UTC)\nModel: {model}\n"
-            f"Surface: {origin.surface}\nSystem: {self.system}\nWorking folder: {clean(cwd)}"
+            f"Surface: {origin.surface}\nSystem: {self.system}\nWorking folder: {cwd}"
         )
-        parts.append(PromptSection(name="place", tier="volatile", text=place))
+        parts.append(PromptSection(name="place", tier="volatile", text=clean(place)))
         return tuple(parts)
 
     def assemble(

@@ -27,7 +27,7 @@ what a command printed (terminal), source code (code)."""
 
 _SHORTEST_LITERAL: Final = 8
 _ROUNDS: Final = 4
-"""A mask may part what was one word and so lay bare a secret beside it; each round masks the rest."""
+"""A mask may part what was one word and so lay bare a secret beside it, for the next round."""
 _CONTROLS: Final = tuple(chr(c) for c in (*range(9), 11, 12, *range(14, 32), 127))
 
 

@@ -1,24 +1,17 @@
 """Tells by its name whether a variable, key or header holds a secret."""
 
 import re
-from enum import Enum
 from functools import cache, lru_cache
+from typing import Literal
 
 from hermes.safety import secret_patterns as data
 
+Kind = Literal["password", "secret", "api key", "ambiguous", "plain key"]
+"""How much the name alone says.
 
-class Kind(Enum):
-    """How much the name alone says.
-
-    AMBIGUOUS (token, auth) needs a value that looks like a secret; PLAIN_KEY (key, user_key) needs
-    one that can hardly be anything else.
-    """
-
-    PASSWORD = "password"
-    SECRET = "secret"
-    API_KEY = "api key"
-    AMBIGUOUS = "ambiguous"
-    PLAIN_KEY = "plain key"
+"ambiguous" (token, auth) needs a value that looks like a secret; "plain key" (key, user_key) needs
+one that can hardly be anything else.
+"""
 
 
 @cache
@@ -41,8 +34,8 @@ def classify(name: str) -> Kind | None:
     kind = _kind(words)
     if kind is None and words[-1] not in data.OTHER_TAILS:
         heads = (_kind(words[:n]) for n in range(1, len(words)))
-        if any(k in (Kind.PASSWORD, Kind.SECRET, Kind.API_KEY) for k in heads):
-            return Kind.AMBIGUOUS
+        if any(k in ("password", "secret", "api key") for k in heads):
+            return "ambiguous"
     return kind
 
 
@@ -50,21 +43,21 @@ def _kind(words: list[str]) -> Kind | None:
     last, owner = words[-1], words[-2] if len(words) > 1 else ""
     if last in data.PASSWORD_WORDS or last.endswith(data.PASSWORD_ENDINGS):
         # A test's verdict and a form's label are also called so.
-        return Kind.AMBIGUOUS if words == ["pass"] or owner == "by" else Kind.PASSWORD
+        return "ambiguous" if words == ["pass"] or owner == "by" else "password"
     if last.endswith(data.KEY_ENDINGS):
-        return Kind.API_KEY
+        return "api key"
     if last in data.SECRET_WORDS or last.endswith(data.SECRET_ENDINGS):
-        return Kind.API_KEY if owner == "client" else Kind.SECRET
+        return "api key" if owner == "client" else "secret"
     if last == "base" and words[-3:-1] == ["secret", "key"]:
-        return Kind.API_KEY
+        return "api key"
     if last == "key":
         if owner in data.KEY_OWNERS:
-            return Kind.API_KEY
+            return "api key"
         if owner in data.BENIGN_OWNERS:
             return None
-        return Kind.PLAIN_KEY
+        return "plain key"
     if last in data.AMBIGUOUS_WORDS or last.endswith(data.AMBIGUOUS_ENDINGS):
-        return None if owner in data.BENIGN_OWNERS else Kind.AMBIGUOUS
+        return None if owner in data.BENIGN_OWNERS else "ambiguous"
     return None
 
 

@@ -64,9 +64,10 @@ def _prefixed(
             continue
         body = _rx(_DOTTED if prefix[-1] == "." else r"[A-Za-z0-9_\-]+")
         found = body.match(text, after)
-        if found is None or len(found[0]) < SHORTEST_BODY or len(set(found[0])) < (3 if weak else 2):
+        if found is None or len(found[0]) < SHORTEST_BODY:
             return None
-        if weak and name_like(found[0]):
+        if len({*found[0]} - {*"_-"}) < 2 or (weak and name_like(found[0])):
+            # xxxxxxxxxxxx, or a name in code.
             return None
         return start, found.end(), partial(text[start : found.end()], sentinel)
     return None
@@ -151,8 +152,13 @@ def tokens(text: str, sentinel: bool) -> Iterator[Span]:
 
 @cache
 def _after(separator: str, least: int) -> re.Pattern[str]:
+    """A separator that a key may stand around, by the two characters before it."""
+    heads = {p[-3:-1] for p in (*STRONG_PREFIXES, *WEAK_PREFIXES) if p[-1] == separator}
+    more = {".": "0-9a-f", ":": "0-9"}.get(separator, "")
+    first, second = ("".join(sorted({head[n] for head in heads})) for n in (0, 1))
     mark = re.escape(separator)
-    return re.compile(rf"{mark}(?<=[A-Za-z0-9]{mark})(?=[A-Za-z0-9_\-]{{{least}}})")
+    before = rf"[{re.escape(first)}{more}][{re.escape(second)}{more}]"
+    return re.compile(rf"{mark}(?<={before}{mark})(?=[A-Za-z0-9_\-]{{{least}}})")
 
 
 def phones(text: str, *, loud: bool) -> Iterator[Span]:

@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from hermes.safety.redact_mask import is_masked
 from hermes.safety.redact_names import Kind, classify, is_env_name
@@ -12,20 +12,26 @@ from hermes.safety.secret_patterns import BENIGN_VALUES, PLACEHOLDER_WORDS
 Form = Literal["quoted", "env", "line", "prose"]
 
 
-class Assignment(NamedTuple):
+class Assignment:
     """`name` set to `value`.
 
     `form` is "quoted" (a string literal), "env" (NAME=value without blanks), "line" (`name: value`
-    or `name = value` that fills a line) or "prose" (more words follow). `data_key` tells a quoted
-    name, as in JSON; `fills_line` that nothing else stands on the line.
+    or `name = value` that fills a line) or "prose" (more words follow). `data_key` tells a key of
+    data, such as a quoted name in JSON; `fills_line` that nothing else stands on the line.
     """
 
-    name: str
-    kind: Kind
-    value: str
-    form: Form
-    data_key: bool
-    fills_line: bool
+    # A plain class: a generated one costs more to define than this module does to import.
+    __slots__ = ("data_key", "fills_line", "form", "kind", "name", "value")
+
+    def __init__(
+        self, *, name: str, kind: Kind, value: str, form: Form, data_key: bool, fills_line: bool
+    ) -> None:
+        self.name = name
+        self.kind: Kind = kind
+        self.value = value
+        self.form: Form = form
+        self.data_key = data_key
+        self.fills_line = fills_line
 
 
 @cache
@@ -100,13 +106,13 @@ def _loud(it: Assignment) -> bool:
         return False
     if value == it.name.capitalize() or _rx(r"your[-_ ]").match(value):
         return False
-    if it.kind is Kind.AMBIGUOUS:
+    if it.kind == "ambiguous":
         return opaque(value) and not _rx(_VARIABLE).fullmatch(value)
-    if it.kind is Kind.PLAIN_KEY:
+    if it.kind == "plain key":
         return opaque(value) if is_env_name(it.name) else dense(value)
     if it.form == "prose" and _rx(r"[A-Za-z'’,.\-]+").fullmatch(value):
         return False
-    if it.kind is Kind.PASSWORD:
+    if it.kind == "password":
         member = it.form == "line" and _rx(_MEMBER).fullmatch(value)
         return not member and not _rx(r"\d{1,2}[,.)]?").fullmatch(value)
     if _rx(_VARIABLE).match(value) or _rx(_PATH).fullmatch(value):
@@ -123,16 +129,16 @@ def _quiet(it: Assignment) -> bool:
     if _rx(_PATH).fullmatch(value) or (it.form != "quoted" and _expression(value)):
         return False
     match it.kind:
-        case Kind.AMBIGUOUS:
+        case "ambiguous":
             return opaque(value, 12 if env or it.data_key else 16) and _has_digit(value)
-        case Kind.PLAIN_KEY:
+        case "plain key":
             return opaque(value, 16) and _has_digit(value) if env else dense(value)
         case _ if it.form == "quoted" or it.data_key:
             return _quiet_literal(it, env)
         case _ if it.form == "env" and env:
-            return len(value) >= (4 if it.kind is Kind.PASSWORD else 6) and not is_env_name(value)
+            return len(value) >= (4 if it.kind == "password" else 6) and not is_env_name(value)
         case _ if it.fills_line:
-            least = 6 if it.kind is Kind.PASSWORD else 12
+            least = 6 if it.kind == "password" else 12
             drawn = _has_digit(value) or value.endswith("=")
             return len(value) >= least and drawn and not name_like(value)
         case _:
@@ -144,8 +150,8 @@ def _quiet_literal(it: Assignment, env: bool) -> bool:
     if len(value) < 6:
         return False
     if not (env or it.data_key):
-        return opaque(value, 10 if it.kind is Kind.PASSWORD else 16) and _has_digit(value)
-    if it.kind is Kind.API_KEY:
+        return opaque(value, 10 if it.kind == "password" else 16) and _has_digit(value)
+    if it.kind == "api key":
         return _rx(r"[a-z]{6,}").fullmatch(value) is not None or not name_like(value)
     return not name_like(value)
 

@@ -7,6 +7,7 @@ from typing import Final
 
 
 def words(text: str) -> frozenset[str]:
+    """The words of `text`."""
     return frozenset(text.split())
 
 

@@ -38,8 +38,13 @@ class LocalConversation:
             here = replace(self.route, base_url=endpoint.base_url, key=endpoint.token)
             if here != self.route:
                 self._inner = self._at(here)
-            async with self._inner.ask(transcript, may_call=may_call) as chunks:
-                yield chunks
+            try:
+                async with self._inner.ask(transcript, may_call=may_call) as chunks:
+                    yield chunks
+            except (Overloaded, StreamDropped) as e:
+                if await self._server.answers():
+                    raise
+                raise self._server.ended_in_use() from e
 
 
 class LocalProvider:

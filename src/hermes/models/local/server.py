@@ -22,7 +22,7 @@ import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from hermes.core.errors import Bug, HermesError, ModelError, UserError
+from hermes.core.errors import Bug, HermesError, ModelError, StreamDropped, UserError
 from hermes.system.files import write_atomic
 from hermes.system.i18n import t
 from hermes.system.locks import FileLock
@@ -143,6 +143,14 @@ class LocalServer:
         """Say that the model is in use: it will not end for another `idle_seconds`."""
         if self._served:
             self._path(self._served, "use").touch()
+
+    async def answers(self) -> bool:
+        """Whether the process in use still answers."""
+        return self._state is not None and await _answers(self._state)
+
+    def ended_in_use(self) -> StreamDropped:
+        """What to say of a process that ended while it replied."""
+        return StreamDropped(t("localmodel.ended"), hint=self._see_log())
 
     @property
     def owned(self) -> bool:
@@ -292,9 +300,10 @@ class LocalServer:
             case "missing":
                 return UserError(t("localmodel.no_engine"), hint=t("localmodel.no_engine_hint"))
             case "unusable":
+                lacks_gomp = "libgomp" in answer.detail
+                hint = "localmodel.no_gomp_hint" if lacks_gomp else "localmodel.engine_unusable_hint"
                 return UserError(
-                    t("localmodel.engine_unusable", reason=answer.detail),
-                    hint=t("localmodel.engine_unusable_hint"),
+                    t("localmodel.engine_unusable", reason=answer.detail), hint=t(hint)
                 )
             case _:
                 return ModelError(

@@ -82,6 +82,7 @@ def listed(
     No index serves this: a list is rare, and an index on the time of the last activity would be
     written at every append.
     """
+    source = None if source is None else clean(source)
     rows = db.execute(
         _ROWS + "WHERE s.principal = ? AND (? IS NULL OR s.source = ?)"
         " AND (s.head IS NOT NULL OR EXISTS (SELECT 1 FROM entries WHERE session = s.key)"
@@ -94,6 +95,7 @@ def listed(
 
 def find(db: apsw.Connection, principal: Principal, name: str) -> SessionRow:
     """The one session meant by `name`: an id, the beginning of one, or a whole title."""
+    name = clean(name)
     tries = [("s.id = ?", [name])]
     if len(name) >= SHORTEST_PREFIX:
         tries.append(("s.id >= ? AND s.id < ?", [name, name + chr(0x10FFFF)]))

@@ -17,6 +17,8 @@ from anyio.abc import TaskStatus
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.history import History, InMemoryHistory
+from prompt_toolkit.layout.processors import TabsProcessor
+from prompt_toolkit.output import create_output
 
 from hermes.core.content import visible
 from hermes.core.entries import Entry, UserEntry
@@ -83,13 +85,18 @@ class Chat:
         self._typing = anyio.CancelScope()
         display = services.config().settings.display
         self._pen = Pen(route=live.route, display=display, env=services.env)
+        # Rendered on stderr if stdout is piped; left to the library otherwise, since it knows dumb
+        # terminals only then.
+        self._screen = None if sys.stdout.isatty() else create_output(always_prefer_tty=True)
         self._prompt: PromptSession[str] = PromptSession(
+            output=self._screen,
             history=self._history(),
             key_bindings=bindings(),
             multiline=True,
             completer=WordCompleter([f"/{c.name}" for c in COMMANDS if c.slash], sentence=True),
             complete_while_typing=False,
             prompt_continuation="  ",
+            input_processors=[TabsProcessor(char1=" ", char2=" ")],
         )
         self._ahead = TypedAhead(self._prompt.input, self._prompt.output)
 
@@ -100,6 +107,13 @@ class Chat:
         if self.live.route.demo:
             self.say(t("cli.demo_answer", model=self.live.route.model))
         self._pen.recap(entries)
+        with self._ahead.silent():
+            await self._serve()
+        if not self.again and (entries or self._turns):
+            self.say(t("cli.goodbye", id=self.live.id))
+        return self.again
+
+    async def _serve(self) -> None:
         async with self.live.events() as events, anyio.create_task_group() as group:
             await group.start(self._on_signal)
             while not self.leaving:
@@ -109,9 +123,6 @@ class Chat:
                     break
                 await self._take(text, events)
             group.cancel_scope.cancel()
-        if not self.again and (entries or self._turns):
-            self.say(t("cli.goodbye", id=self.live.id))
-        return self.again
 
     def say(self, text: str) -> None:
         """Tell the person something that is not an answer."""
@@ -195,7 +206,7 @@ class Chat:
         """Ask the person; silence and everything but a clear yes are the question's default."""
         self._pen.question(question)
         choice = question.default
-        prompt: PromptSession[str] = PromptSession(input=self._prompt.input)
+        prompt: PromptSession[str] = PromptSession(input=self._prompt.input, output=self._screen)
         with self._ahead.aside(), anyio.move_on_after(question.deadline) as self._typing:
             try:
                 answer = await prompt.prompt_async(t("cli.yes_or_no"), handle_sigint=False)

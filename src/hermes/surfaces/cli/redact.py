@@ -2,21 +2,12 @@
 
 import argparse
 import sys
-from typing import Final
 
 from hermes.safety.redact import Redactor
-from hermes.system.i18n import t
-
-_MODES: Final = ("text", "file", "terminal")
+from hermes.surfaces.cli.services import Services
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the filter."""
-    parser.add_argument("--mode", choices=_MODES, default="text", help=t("redact.mode"))
-    parser.add_argument("--command", metavar="CMD", default="", help=t("redact.command"))
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, _: Services) -> int:
     """Copy stdin to stdout with secrets masked; bytes that are not UTF-8 pass unchanged."""
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     redactor = Redactor()

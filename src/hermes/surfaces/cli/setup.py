@@ -1,12 +1,11 @@
 """The first run: nothing is configured, so a person chooses what answers."""
 
-import sys
+from collections.abc import Callable
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from prompt_toolkit import PromptSession
 
-from hermes.core.errors import UserError
+from hermes.core.errors import HermesError
 from hermes.surfaces.cli.services import RunChoice, Services
 from hermes.system.config.edit import set_values
 from hermes.system.i18n import t
@@ -15,38 +14,58 @@ from hermes.system.secrets import keep
 KEY_VARIABLE = "HERMES_MODEL_KEY"
 """Where the key goes in `.env`; config.yaml only refers to it."""
 
+Fault = Callable[[str], str]
+"""What is wrong with an answer, in words; empty if nothing is."""
+
 
 async def offer(services: Services, run: RunChoice) -> RunChoice | None:
-    """Add a provider or take the demo; None if neither was chosen or nobody can choose."""
-    if run.demo:
-        return run
-    if not sys.stdin.isatty():
-        raise UserError(t("cli.no_model_oneshot"))
+    """Add a provider or take the demo; None if the person leaves, and then nothing was saved."""
     print(t("cli.offer"))
-    prompt: PromptSession[str] = PromptSession()
     try:
-        choice = (await prompt.prompt_async(t("cli.offer_choice"))).strip()
-        if choice == "2":
+        if await _ask("offer_choice", _unlisted) == "2":
             return replace(run, demo=True)
-        if choice == "1":
-            return run if await _provider(services, prompt) else None
+        await _provider(services, run.model)
     except (EOFError, KeyboardInterrupt):
-        pass
-    return None
+        print(t("cli.nothing_saved"))
+        return None
+    return run
 
 
-async def _provider(services: Services, prompt: PromptSession[str]) -> bool:
-    """Ask for an OpenAI-compatible endpoint and save it; false if it was not understood."""
-    url = (await prompt.prompt_async(t("cli.ask_url"))).strip()
-    if urlsplit(url).scheme not in ("http", "https"):
-        print(t("cli.bad_url"), file=sys.stderr)
-        return False
-    model = (await prompt.prompt_async(t("cli.ask_model"))).strip()
-    if not model:
-        print(t("cli.bad_model"), file=sys.stderr)
-        return False
-    key = (await prompt.prompt_async(t("cli.ask_key"), is_password=True)).strip()
-    values = {"model.provider": "custom", "model.base_url": url, "model.default": model}
+async def _ask(question: str, fault: Fault, *, default: str = "", hidden: bool = False) -> str:
+    """The answer to the message `question`, asked again until it has no fault."""
+    prompt: PromptSession[str] = PromptSession()
+    while True:
+        given = await prompt.prompt_async(t(f"cli.{question}"), default=default, is_password=hidden)
+        answer = given.strip()
+        if not (words := fault(answer)):
+            return answer
+        print(words)
+
+
+def _unlisted(answer: str) -> str:
+    return "" if answer in ("1", "2") else t("cli.bad_choice")
+
+
+async def _provider(services: Services, model: str) -> None:
+    """Ask for an OpenAI-compatible endpoint and save it; each answer is checked as it is given."""
+    values = {"model.provider": "custom", "model.default": model or "-"}
+
+    def fault_in(key: str, absent: str) -> Fault:
+        def fault(answer: str) -> str:
+            if not answer:
+                return absent
+            try:
+                services.default_route({**values, key: answer})
+            except HermesError as e:
+                return str(e)
+            values[key] = answer
+            return ""
+
+        return fault
+
+    await _ask("ask_url", fault_in("model.base_url", t("cli.bad_url")))
+    await _ask("ask_model", fault_in("model.default", t("cli.bad_model")), default=model)
+    key = await _ask("ask_key", fault_in("model.api_key", ""), hidden=True)
     services.home.prepare()
     if key:
         keep(services.home, KEY_VARIABLE, key)
@@ -54,4 +73,3 @@ async def _provider(services: Services, prompt: PromptSession[str]) -> bool:
     set_values(services.home, values)
     services.reload()
     print(t("cli.saved", path=services.home.display(services.home.config)))
-    return True

@@ -103,12 +103,13 @@ class ReadFile:
             return _missing(path)
         except OSError as e:
             return {"error": f"{path} cannot be read: {e.strerror}."}
-        with open(fd, "rb", buffering=0) as file:  # noqa: PTH123  a descriptor, not a path
-            mode = os.fstat(fd).st_mode
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(fd)
             if stat.S_ISDIR(mode):
                 return {"error": f"{path} is a folder, not a file."}
-            if not stat.S_ISREG(mode):
-                return {"success": False, "note": f"{path} is a device, pipe or socket; not read."}
+            return {"success": False, "note": f"{path} is a device, pipe or socket; not read."}
+        with open(fd, "rb", buffering=0) as file:  # noqa: PTH123  a descriptor, not a path
             head = file.read(SNIFF)
             if _binary(head):
                 size = os.fstat(fd).st_size

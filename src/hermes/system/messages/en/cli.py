@@ -83,10 +83,12 @@ MESSAGES: Final = {
     ),
     "offer_choice": "1 or 2: ",
     "ask_url": "Address (such as https://api.example.com/v1): ",
-    "bad_url": "That is not an http or https address. Nothing was saved; run `hermes chat` again.",
+    "bad_choice": "Please type 1 or 2; Ctrl-C leaves.",
+    "bad_url": "An address is needed; Ctrl-C leaves.",
     "ask_model": "Model: ",
-    "bad_model": "A model name is needed. Nothing was saved; run `hermes chat` again.",
+    "bad_model": "A model name is needed; Ctrl-C leaves.",
     "ask_key": "Key (empty if the endpoint needs none): ",
+    "nothing_saved": "Nothing was saved.",
     "saved": "Saved in {path}.",
     "bug": (
         "Hermes broke ({kind}: {what}). What was saved before is safe. The log has the details: "

@@ -23,8 +23,11 @@ MESSAGES: Final = {
     "no_engine_hint": "Run: pip install 'hermes-agent[local]'",
     "engine_unusable": "The xllamacpp package is installed but cannot be loaded: {reason}",
     "engine_unusable_hint": "Run: pip install --force-reinstall 'hermes-agent[local]'",
+    "no_gomp_hint": "Install the OpenMP library: apt-get install libgomp1 (Debian, Ubuntu), "
+    "dnf install libgomp (Fedora).",
     "load_failed": "The local model {path} could not be loaded.",
     "start_slow": "The local model was not ready after {seconds} s and was stopped.",
+    "ended": "The local model's process ended in mid-reply. Nothing of the reply was run.",
     "crashed": "The local model's process crashed {count} times in a row.",
     "see_log": "The reason is at the end of {log}",
 }

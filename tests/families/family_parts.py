@@ -1,0 +1,85 @@
+"""Real tools for the loop, an address where nobody answers, and a measured stop."""
+
+import os
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import anyio
+from conftest import Rig
+
+from hermes.core.clock import SystemClock
+from hermes.core.events import TurnEnded
+from hermes.core.inputs import Interrupt
+from hermes.ports.session import AgentSession
+from hermes.safety.paths import PathPolicy
+from hermes.system.process import Reaper
+from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.tools.files.read import ReadFile
+from hermes.tools.files.write import WriteFile
+from hermes.tools.terminal.command import Terminal
+
+
+def file_tools(rig: Rig) -> None:
+    """Give `rig` the tools read_file and write_file."""
+    policy = PathPolicy(home=rig.folder / "home", user=rig.folder)
+    read = ReadFile(policy, lambda text: text, max_lines=2000, max_line=2000, max_chars=100_000)
+    rig.tools |= {"read_file": read, "write_file": WriteFile(policy=policy)}
+
+
+@asynccontextmanager
+async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
+    """Give `rig` the tool terminal; its processes end with the block."""
+    reaper = Reaper()
+    backend = LocalTerminal(
+        env=child_environment(os.environ, ()),
+        state_dir=rig.folder / "state",
+        spill_dir=rig.folder / "spill",
+        reaper=reaper,
+        clock=SystemClock(),
+    )
+    rig.tools["terminal"] = Terminal(backend=backend, redact=lambda text, _: text)
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await backend.aclose()
+            await reaper.aclose()
+
+
+@contextmanager
+def deaf_address() -> Iterator[str]:
+    """A base URL to which no connection is ever completed: its backlog is full."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        waiting: list[socket.socket] = []
+        for _ in range(4):
+            client = socket.socket()
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+            waiting.append(client)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            for client in waiting:
+                client.close()
+
+
+async def stop(session: AgentSession) -> tuple[TurnEnded, float]:
+    """Interrupt the running turn; how it ended, and how many seconds that took."""
+    async with session.events() as events:
+        start = anyio.current_time()
+        await session.send(Interrupt())
+        async for event in events:
+            if isinstance(event, TurnEnded):
+                return event, anyio.current_time() - start
+    raise AssertionError("the session closed before the turn ended")
+
+
+def sparse_file(path: Path, gigabytes: int) -> None:
+    """A text file whose end is far away and takes no space."""
+    with path.open("wb") as file:
+        file.write(b"line\n" * 4096)
+        file.truncate(gigabytes << 30)
