@@ -55,6 +55,14 @@ async def test_a_tool_runs_only_after_its_call_is_saved_and_its_result_goes_back
     assert '"did 1"' in model.requests[1].messages[-1]["content"]
 
 
+async def test_the_steps_of_a_turn_share_one_connection(rig: Rig) -> None:
+    rig.tools["probe"] = Probe("probe")
+    with ScriptedModel([*(replies.calls(("probe", {"x": str(n)})) for n in range(5))]) as model:
+        async with rig.session(model) as session:
+            await say(session, "go")
+    assert [request.connection for request in model.requests] == [1] * 6
+
+
 async def test_readers_run_together_and_results_keep_the_order_of_the_calls(rig: Rig) -> None:
     gate = Gate()
     rig.tools["slow"] = slow = Probe("slow", body=gate)

@@ -48,9 +48,8 @@ def child_cpu(command: list[str], env: dict[str, str]) -> tuple[float, float]:
 def resume(folder: Path) -> float:
     """Milliseconds that a one-shot on a session of 10,000 entries takes beyond a fresh one."""
     sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
-    from long_session import make  # lazy: found beside this script
-
     from hermes.sdk.testing.model_server import ScriptedModel
+    from long_session import make  # lazy: found beside this script
 
     home = folder / "resume-home"
     home.mkdir()
@@ -114,7 +113,8 @@ def main() -> int:
         folder = Path(name)
         table = figures(kit(folder))
         beyond = resume(folder)
-    table.append((f"resuming a session of {ENTRIES:,} entries, beyond a one-shot", f"{beyond:.0f} ms"))
+    what = f"resuming a session of {ENTRIES:,} entries, beyond a one-shot"
+    table.append((what, f"{beyond:.0f} ms"))
     print("| figure | measured |\n|---|---|")
     for what, measured in table:
         print(f"| {what} | {measured} |")

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from program import Program
 
 from hermes.core.errors import UserError
 from hermes.core.people import Origin
 from hermes.core.transcript import ToolSchema
 from hermes.prompts.assemble import Assembler
+from program import Program
 
 TOOL = ToolSchema(name="t", description="d", parameters="{}")
 NOON = 1_767_268_800.0

@@ -81,6 +81,11 @@ class Terminal:
         """The lines as one text."""
         return "\n".join(self.lines)
 
+    def block(self, first: str) -> list[str]:
+        """The lines from `first` up to the last one, which is the prompt."""
+        lines = self.lines
+        return lines[lines.index(first) : -1]
+
     def type(self, keys: str | bytes) -> None:
         """Press `keys`; Enter is `\\r`."""
         self._child.send(keys)

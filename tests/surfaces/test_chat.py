@@ -9,15 +9,9 @@ import pytest
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
-from terminal import CTRL_C, CTRL_D, Terminal, chat
+from terminal import CTRL_C, CTRL_D, chat
 
 SHELL = ("terminal", {"command": "echo ran > ran"})
-
-
-def block(terminal: Terminal, first: str) -> list[str]:
-    """The lines from `first` to the prompt at the end."""
-    lines = terminal.lines
-    return lines[lines.index(first) : -1]
 
 
 def test_an_answer_stands_below_the_prompt_and_a_blank_line_follows(program: Program) -> None:
@@ -28,10 +22,10 @@ def test_an_answer_stands_below_the_prompt_and_a_blank_line_follows(program: Pro
             assert terminal.lines[1:] == ["", ">"]
             terminal.say("first")
             terminal.prompt(2)
-            assert block(terminal, "> first") == ["> first", "one two", "", "three", ""]
+            assert terminal.block("> first") == ["> first", "one two", "", "three", ""]
             terminal.say("second")
             terminal.prompt(3)
-            assert block(terminal, "> second") == ["> second", "again", ""]
+            assert terminal.block("> second") == ["> second", "again", ""]
             terminal.type(CTRL_D)
             assert terminal.status() == 0
         id = terminal.lines[0].split()[-1]
@@ -44,7 +38,7 @@ def test_reasoning_is_dim_and_apart_from_the_answer(program: Program) -> None:
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
-            assert block(terminal, "> hi") == ["> hi", "I reason.", "", "I answer.", ""]
+            assert terminal.block("> hi") == ["> hi", "I reason.", "", "I answer.", ""]
             assert b"\x1b[2mI r" in terminal.raw
 
 
@@ -60,7 +54,7 @@ def test_what_is_shown_can_be_chosen(program: Program, streaming: bool) -> None:
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
-            shown = block(terminal, "> hi")
+            shown = terminal.block("> hi")
     assert "I reason." not in shown
     assert shown.count("I look.") == shown.count("I answer.") == 1
     assert shown.index("I look.") < shown.index("  read_file  a") < shown.index("I answer.")
@@ -88,7 +82,7 @@ def test_a_command_runs_after_a_clear_yes_only(program: Program, answer: str, ru
             assert not (program.cwd / "ran").exists()
             terminal.say(answer)
             terminal.prompt(2)
-            shown = block(terminal, "> go")
+            shown = terminal.block("> go")
     assert shown[1:5] == ["I will.", "", "Allow terminal?", "  echo ran > ran"]
     assert shown[5] == f"  y/N: {answer}".rstrip()
     assert shown[-2] == "Done."
@@ -150,7 +144,7 @@ def test_a_steering_answer_cannot_touch_the_terminal(program: Program) -> None:
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
-            answer = block(terminal, "> hi")[1]
+            answer = terminal.block("> hi")[1]
     assert answer.endswith("right" + "left")
     for sign in ("\x1b]", "\x1b[2J", "\x1b[31", "\x07", "\x9b", "\u202e"):
         assert sign.encode() not in terminal.raw
@@ -177,7 +171,7 @@ def test_withdrawn_text_and_the_retry_are_said(program: Program) -> None:
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
-            shown = block(terminal, "> hi")
+            shown = terminal.block("> hi")
     assert shown[:4] == [
         "> hi",
         "half an ans",
@@ -204,7 +198,7 @@ def test_a_turn_without_success_says_why_and_the_chat_goes_on(
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
-            assert reason in " ".join(block(terminal, "> hi"))
+            assert reason in " ".join(terminal.block("> hi"))
 
 
 def test_a_second_ctrl_c_leaves(program: Program) -> None:
@@ -268,7 +262,10 @@ def test_a_narrow_terminal_and_wide_characters(program: Program) -> None:
             terminal.say("日本語の長い質問をここに書きます。そして続きます。")
             terminal.prompt(2)
             shown = "".join(terminal.lines).replace(" ", "")
-    assert said(model.requests[0]) == "日本語の長い質問をここに書きます。そして続きます。"
+    assert (
+        model.requests[0].messages[-1]["content"]
+        == "日本語の長い質問をここに書きます。そして続きます。"
+    )
     assert "漢字かな交じり文" * 4 in shown
 
 

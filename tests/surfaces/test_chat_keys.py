@@ -47,7 +47,7 @@ def test_a_message_may_have_several_lines(program: Program) -> None:
         with chat(program) as terminal:
             terminal.say(f"one{CTRL_J}two\\\rthree\x1b\rfour")
             terminal.prompt(2)
-            assert block(terminal, "> one") == ["> one", "  two", "  three", "  four", "ok", ""]
+            assert terminal.block("> one") == ["> one", "  two", "  three", "  four", "ok", ""]
     assert said(model.requests[0]) == "one\ntwo\nthree\nfour"
 
 

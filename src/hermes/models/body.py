@@ -1,6 +1,7 @@
 """The body of a model's response, read under deadlines and cut into payloads."""
 
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,9 @@ from hermes.ports.model import Route
 
 MAX_EVENT: Final = 40 * 1024 * 1024
 """Bytes of one event, or of a whole JSON reply."""
+
+LEFTOVER: Final = 0.1
+"""Seconds to wait for the end of a body whose reply has ended; it comes in the same packet."""
 
 _SNIFFED: Final = 5
 """Bytes that tell a stream of events from anything else."""
@@ -74,6 +78,13 @@ class TimedBody:
         if self.complete:
             return b""
         raise errors.stalled(self.route, self._phase, self._deadlines.seconds(self._phase))
+
+    async def drain(self) -> None:
+        """Read what follows a reply that has ended, so that its connection can serve the next
+        request; without it each step of a turn would connect, and shake hands, anew."""
+        with anyio.move_on_after(LEFTOVER), suppress(httpx2.HTTPError):
+            async for _ in self._chunks:
+                pass
 
     def progress(self) -> None:
         """Something of the reply has come: the idle deadline starts anew."""

@@ -159,6 +159,8 @@ class HttpConversation:
                 body.complete = reader.complete
         if body.whole and not reader.ended:
             raise body.not_protocol(body.whole)
+        if reader.ended:
+            await body.drain()
         for piece in reader.finish():
             if isinstance(piece, Reply) and piece.usage.input > 0:
                 self._bytes_per_token = min(max(size / piece.usage.input, 1.0), 12.0)

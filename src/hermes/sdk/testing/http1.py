@@ -24,7 +24,8 @@ class BadRequest(Exception):
 class Connection:
     """One client's socket. What comes early is kept for the next request."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, number: int) -> None:
+        self.number = number
         self._stream = stream
         self._early = bytearray()
 

@@ -40,11 +40,12 @@ _PATIENCE: Final = 10.0
 class Request:
     """One `POST .../chat/completions` as it came.
 
-    `number` counts from 1. Header names are in lower case. `arrived_at` is `time.monotonic()` when
-    the last byte was in.
+    `number` counts from 1, and so does `connection`, the socket that it came on. Header names are in
+    lower case. `arrived_at` is `time.monotonic()` when the last byte was in.
     """
 
     number: int
+    connection: int
     method: str
     path: str
     headers: Mapping[str, str]
@@ -110,6 +111,7 @@ class ScriptedModel:
         self._allow_violations = allow_violations
         self._check_prefix = check_prefix
         self._context_length = context_length
+        self._connections = 0
         self._calls = 0
         self._watch = PrefixWatch()
         self._left: dict[int, float] = {}
@@ -232,7 +234,8 @@ class ScriptedModel:
 
     async def _attend(self, stream: SocketStream) -> None:
         """Serve one connection until either side closes it."""
-        connection = Connection(stream)
+        self._connections += 1
+        connection = Connection(stream, self._connections)
         try:
             while (arrival := await connection.read()) is not None:
                 if not await self._answer(connection, arrival):
@@ -267,6 +270,7 @@ class ScriptedModel:
         number = len(self.requests) + 1
         request = Request(
             number=number,
+            connection=connection.number,
             method=arrival.method,
             path=arrival.path,
             headers=arrival.headers,

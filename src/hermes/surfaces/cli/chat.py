@@ -140,6 +140,7 @@ class Chat:
     async def _read(self) -> str | None:
         """What was typed, empty after a Ctrl-C that cleared it; None to leave."""
         with anyio.CancelScope() as self._typing:
+            self._busy = False
             try:
                 return await self._prompt.prompt_async("> ", handle_sigint=False)
             except EOFError:
@@ -181,7 +182,6 @@ class Chat:
                         break
                 case _:
                     self._pen.draw(event)
-        self._busy = False
 
     async def _on_signal(self, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:

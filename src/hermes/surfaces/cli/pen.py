@@ -84,7 +84,7 @@ class Pen:
         """Finish the turn: what was not shown yet, why it ended, what it used."""
         self._close()
         said, self._said = self._said.strip(), ""
-        self.stopping = False
+        stopping, self.stopping = self.stopping, False
         if event.why != "finished":
             reason = event.detail or event.text
             self.aside(t("cli.no_success") if reason.strip() == said else reason)
@@ -94,6 +94,7 @@ class Pen:
             self._said = ""
         if self._display.show_cost:
             self.aside(used(event.usage))
+        self.stopping = stopping
 
     def recap(self, entries: Iterable[Entry]) -> None:
         """The last exchange of a session that goes on, in short."""
@@ -118,11 +119,12 @@ class Pen:
         self._block = ""
 
     def rest(self) -> None:
-        """Leave a blank line behind what was written since the last prompt."""
+        """Get ready for a prompt: a blank line behind what was written since the last one."""
         self._close()
         if self._last:
             self._write("\n")
         self._last = ""
+        self.stopping = False
 
     def _entry(self, entry: AssistantEntry) -> None:
         if not self._display.streaming and entry.stop not in ("blank", "cancelled"):
