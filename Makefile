@@ -21,12 +21,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # Talk to Hermes, with the built-in demo model if nothing else is configured.
 # MESSAGE="..." runs one turn: the answer on stdout, all else on stderr.
 chat: $(VENV)/.local
-	@if [ -n "$$CHAT_MESSAGE" ]; then exec $(BIN)/hermes chat --demo -q "$$CHAT_MESSAGE"; \
+	@if [ -n "$$CHAT_MESSAGE" ]; then exec $(BIN)/hermes chat --demo --query="$$CHAT_MESSAGE"; \
 	else exec $(BIN)/hermes chat --demo; fi
 
 # Run every test.
 test: $(VENV)/.local $(VENV)/.test
-	@$(BIN)/python -m pytest -n 2 tests
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
 
 # Format, lint, types, floors, sizes, boundaries, spelling.
 check: $(VENV)/.local $(VENV)/.check
@@ -67,7 +67,7 @@ $(VENV)/.made:
 
 # Hermes itself, run from this folder, with the engine of the demo model.
 $(VENV)/.local: $(VENV)/.made pyproject.toml constraints.txt tools/pins.py
-	@echo "Installing Hermes into $(VENV), once ..." 1>&2
+	@echo "Installing Hermes into $(VENV), once (40 MB) ..." 1>&2
 	@$(BIN)/python tools/pins.py build local > $(VENV)/local.txt
 	@$(INSTALL) --require-hashes -r $(VENV)/local.txt 1>&2
 	@$(INSTALL) --no-deps --no-build-isolation -e . 1>&2

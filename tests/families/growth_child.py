@@ -96,10 +96,10 @@ async def _long_session(store: SqliteStore, number: int) -> None:
 
 
 async def reading(rig: Rig, base_url: str) -> None:
-    """A file of three gigabytes, nearly all of it one line."""
+    """A file of one gigabyte, nearly all of it one line."""
     file_tools(rig)
     (rig.folder / "short.txt").write_text("line\n" * 4096, encoding="utf-8")
-    sparse_file(rig.folder / "long.txt", gigabytes=3)
+    sparse_file(rig.folder / "long.txt", gigabytes=1)
     async with (
         rig.host(base_url) as host,
         host.open(None, CLI, cwd=str(rig.folder)) as session,

@@ -310,7 +310,7 @@ def test_long_sessions_are_forgotten_once_they_are_closed(tmp_path: Path) -> Non
         assert grown("sessions", tmp_path, model) < 12_000
 
 
-def test_a_file_of_gigabytes_is_read_in_little_memory(tmp_path: Path) -> None:
+def test_a_file_of_a_gigabyte_is_read_in_little_memory(tmp_path: Path) -> None:
     script = [
         replies.calls(("read_file", {"path": "short.txt"})),
         "ok",

@@ -109,6 +109,16 @@ async def test_an_engine_that_cannot_be_loaded_is_not_called_missing(
             await local.ready()
 
 
+async def test_an_engine_without_its_openmp_library_names_the_package_to_install(
+    any_model: Path, tmp_path: Path
+) -> None:
+    reason = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    python = bare_python(tmp_path / "venv", f"raise ImportError({reason!r})")
+    async with server(any_model, tmp_path, python=python) as local:
+        with pytest.raises(UserError, match=r"libgomp\.so\.1.*apt-get install libgomp1"):
+            await local.ready()
+
+
 async def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
     async with server(tmp_path / "no.gguf", tmp_path) as local:
         with pytest.raises(UserError, match=r"no\.gguf"):

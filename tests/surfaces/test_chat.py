@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -129,8 +130,6 @@ def test_ctrl_c_after_an_answered_question_stops_the_command(program: Program) -
 
 
 def wait_for(path: Path) -> None:
-    import time
-
     end = time.monotonic() + 15
     while not path.exists():
         assert time.monotonic() < end, f"{path} did not come within 15 s"
@@ -164,10 +163,7 @@ def test_withdrawn_text_and_the_retry_are_said(program: Program) -> None:
     half = replies.drop([replies.chunk({"role": "assistant", "content": "half an ans"})])
     with ScriptedModel([half, "whole answer"]) as model:
         program.configure(model.base_url)
-        config = (program.home / "config.yaml").read_text(encoding="utf-8")
-        (program.home / "config.yaml").write_text(
-            config.replace("retries: 1", "retries: 2"), encoding="utf-8"
-        )
+        program.run("config", "set", "agent.api_max_retries", "2")
         with chat(program) as terminal:
             terminal.say("hi")
             terminal.prompt(2)
@@ -255,11 +251,12 @@ def test_a_resumed_session_shows_its_last_exchange(program: Program) -> None:
 
 
 def test_a_narrow_terminal_and_wide_characters(program: Program) -> None:
+    question = "日本語の長い質問をここに書きます。そして続きます。"
     with ScriptedModel([replies.text("漢字かな交じり文 " * 4, chunks=9)]) as model:
         program.configure(model.base_url)
         with chat(program, columns=40) as terminal:
             assert all(len(line) <= 40 for line in terminal.lines)
-            terminal.say("日本語の長い質問をここに書きます。そして続きます。")
+            terminal.say(question)
             terminal.prompt(2)
             shown = "".join(terminal.lines).replace(" ", "")
     assert (

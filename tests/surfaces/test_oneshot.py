@@ -43,6 +43,31 @@ def test_continue_goes_on_with_the_last_session(program: Program) -> None:
     assert len(model.requests[1].messages) == 4
 
 
+def test_a_session_goes_on_in_its_own_folder_with_its_own_prompt(
+    program: Program, tmp_path: Path
+) -> None:
+    with ScriptedModel(["one", "two"]) as model:
+        program.configure(model.base_url)
+        program.run("-z", "first")
+        program.cwd = tmp_path
+        again = program.run("-c", "-z", "second")
+    assert b"Working in" in again.stderr
+    first, second = model.requests
+    assert second.body.startswith(first.body.removesuffix(b"]}"))
+
+
+def test_a_session_taken_to_another_folder_says_so_to_the_model(
+    program: Program, tmp_path: Path
+) -> None:
+    with ScriptedModel(["one", "two"], check_prefix=False) as model:
+        program.configure(model.base_url)
+        program.run("-z", "first")
+        program.cwd = tmp_path
+        again = program.run("-c", "--no-restore-cwd", "-z", "second")
+    assert again.stderr == b""
+    assert f"Working folder: {tmp_path}\n" in model.requests[1].messages[0]["content"] + "\n"
+
+
 def test_piped_input_joins_the_message(program: Program) -> None:
     with ScriptedModel(["ok", "ok"]) as model:
         program.configure(model.base_url)

@@ -14,10 +14,10 @@ from hermes.agent.recover import recover
 from hermes.agent.session import Session
 from hermes.core.ids import SessionId
 from hermes.core.people import Origin
-from hermes.core.transcript import Epoch, EpochReason, Transcript
+from hermes.core.transcript import EpochReason, Transcript
 from hermes.ports.model import ModelProvider
 from hermes.ports.session import AgentSession
-from hermes.ports.store import InboxItem, Lease
+from hermes.ports.store import InboxItem, Lease, Loaded
 from hermes.ports.tool import SessionState
 
 RELEASE_SECONDS = 5.0
@@ -75,7 +75,7 @@ class Host:
             loaded = await self._parts.store.load(lease)
             loaded = await recover(self._parts.journal, loaded, self._parts.clock.now())
             epoch = loaded.epoch
-            if reason := self._stale(epoch):
+            if reason := self._stale(loaded, cwd):
                 epoch = new_epoch(self._parts, epoch.number + 1, reason, origin, cwd)
                 await self._parts.journal.open_epoch(lease, epoch)
             transcript = Transcript(epoch, loaded.entries)
@@ -85,11 +85,15 @@ class Host:
                 await self._parts.store.release(lease)
             raise
 
-    def _stale(self, epoch: Epoch) -> EpochReason | None:
+    def _stale(self, loaded: Loaded, cwd: str) -> EpochReason | None:
         """Why a stored epoch cannot go on, or None: the prefix stays byte for byte."""
+        epoch = loaded.epoch
         if epoch.model != self._parts.model:
             return "model"
         if self._new_tools and epoch.tools != schemas(self._parts):
+            return "explicit"
+        if loaded.row.cwd != cwd:
+            # The prompt names the folder that the tools work in.
             return "explicit"
         return None
 

@@ -20,7 +20,10 @@ class HermesError(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}" if self.hint else self.message
+        if not self.hint:
+            return self.message
+        end = "" if self.message.endswith((".", "!", "?", ":")) else "."
+        return f"{self.message}{end} {self.hint}"
 
 
 class UserError(HermesError):

@@ -81,7 +81,7 @@ class Tool(Protocol):
         ...
 
     def summary(self, arguments: Arguments) -> str:
-        """One line for people: what this call would do."""
+        """What this call would do, for people: all of it, as they may be asked to allow it."""
         ...
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from hermes.core.errors import Overloaded, StreamDropped
 from hermes.core.transcript import Epoch, Transcript
 from hermes.core.usage import Usage
 from hermes.models.local.server import LocalServer

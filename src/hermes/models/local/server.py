@@ -301,7 +301,9 @@ class LocalServer:
                 return UserError(t("localmodel.no_engine"), hint=t("localmodel.no_engine_hint"))
             case "unusable":
                 lacks_gomp = "libgomp" in answer.detail
-                hint = "localmodel.no_gomp_hint" if lacks_gomp else "localmodel.engine_unusable_hint"
+                hint = (
+                    "localmodel.no_gomp_hint" if lacks_gomp else "localmodel.engine_unusable_hint"
+                )
                 return UserError(
                     t("localmodel.engine_unusable", reason=answer.detail), hint=t(hint)
                 )

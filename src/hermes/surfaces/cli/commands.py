@@ -19,6 +19,7 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add("--yolo", action="store_true")
     add("--safe-mode", action="store_true")
     add("--ignore-user-config", action="store_true")
+    add("--no-restore-cwd", action="store_true")
     add("--usage-file", default="", metavar="FILE")
     add("--demo", action="store_true")
 

@@ -1,6 +1,7 @@
 """`hermes` and `hermes chat`: which session, which model, one answer or a conversation."""
 
 import argparse
+import os
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -73,11 +74,28 @@ async def _session(options: argparse.Namespace, services: Services) -> SessionId
         return None
     async with services.store() as store:
         if name := options.resume or options.continue_:
-            return (await store.find(OWNER, name)).id
-        latest = [row for row in await store.list(OWNER, limit=20) if row.source != "tools"]
-    if not latest:
-        raise UserError(t("cli.nothing_to_continue"))
-    return latest[0].id
+            row = await store.find(OWNER, name)
+        else:
+            latest = [row for row in await store.list(OWNER, limit=20) if row.source != "tools"]
+            if not latest:
+                raise UserError(t("cli.nothing_to_continue"))
+            row = latest[0]
+    if not options.no_restore_cwd:
+        _return_to(row.cwd, services)
+    return row.id
+
+
+def _return_to(folder: str, services: Services) -> None:
+    """Work where the session worked; its prompt and its tools know that folder."""
+    if folder == str(Path.cwd()):
+        return
+    try:
+        os.chdir(folder)
+    except OSError as e:
+        key, reason = "cli.folder_gone", e.strerror
+    else:
+        key, reason = "cli.folder", ""
+    print(t(key, path=services.home.display(folder), reason=reason), file=sys.stderr)
 
 
 def _piped() -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from prompt_toolkit import PromptSession
 
 from hermes.core.errors import HermesError
+from hermes.surfaces.cli.echo import TypedAhead
 from hermes.surfaces.cli.services import RunChoice, Services
 from hermes.system.config.edit import set_values
 from hermes.system.i18n import t
@@ -21,32 +22,43 @@ Fault = Callable[[str], str]
 async def offer(services: Services, run: RunChoice) -> RunChoice | None:
     """Add a provider or take the demo; None if the person leaves, and then nothing was saved."""
     print(t("cli.offer"))
+    form = Form()
     try:
-        if await _ask("offer_choice", _unlisted) == "2":
-            return replace(run, demo=True)
-        await _provider(services, run.model)
+        with TypedAhead(form.prompt.input, form.prompt.output).silent():
+            if await form.ask("offer_choice", _unlisted) == "2":
+                run = replace(run, demo=True)
+            else:
+                await _provider(services, form, run.model)
     except (EOFError, KeyboardInterrupt):
         print(t("cli.nothing_saved"))
         return None
+    print()
     return run
 
 
-async def _ask(question: str, fault: Fault, *, default: str = "", hidden: bool = False) -> str:
-    """The answer to the message `question`, asked again until it has no fault."""
-    prompt: PromptSession[str] = PromptSession()
-    while True:
-        given = await prompt.prompt_async(t(f"cli.{question}"), default=default, is_password=hidden)
-        answer = given.strip()
-        if not (words := fault(answer)):
-            return answer
-        print(words)
+class Form:
+    """Questions one after the other, each until its answer has no fault."""
+
+    def __init__(self) -> None:
+        self.prompt: PromptSession[str] = PromptSession()
+
+    async def ask(self, name: str, fault: Fault, *, default: str = "", hidden: bool = False) -> str:
+        """The answer to the message `name`, of which `fault` finds nothing to say."""
+        while True:
+            given = await self.prompt.prompt_async(
+                t(f"cli.{name}"), default=default, is_password=hidden
+            )
+            answer = given.strip()
+            if not (words := fault(answer)):
+                return answer
+            print(words)
 
 
 def _unlisted(answer: str) -> str:
     return "" if answer in ("1", "2") else t("cli.bad_choice")
 
 
-async def _provider(services: Services, model: str) -> None:
+async def _provider(services: Services, form: Form, model: str) -> None:
     """Ask for an OpenAI-compatible endpoint and save it; each answer is checked as it is given."""
     values = {"model.provider": "custom", "model.default": model or "-"}
 
@@ -63,9 +75,9 @@ async def _provider(services: Services, model: str) -> None:
 
         return fault
 
-    await _ask("ask_url", fault_in("model.base_url", t("cli.bad_url")))
-    await _ask("ask_model", fault_in("model.default", t("cli.bad_model")), default=model)
-    key = await _ask("ask_key", fault_in("model.api_key", ""), hidden=True)
+    await form.ask("ask_url", fault_in("model.base_url", t("cli.bad_url")))
+    await form.ask("ask_model", fault_in("model.default", t("cli.bad_model")), default=model)
+    key = await form.ask("ask_key", fault_in("model.api_key", ""), hidden=True)
     services.home.prepare()
     if key:
         keep(services.home, KEY_VARIABLE, key)

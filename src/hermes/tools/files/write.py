@@ -20,6 +20,9 @@ from hermes.system.files import write_atomic
 from hermes.tools.files.place import locate
 from hermes.tools.files.seen import SeenFiles
 
+PREVIEW = 2_000
+"""Characters of the new content that a person sees before allowing a write."""
+
 SCHEMA = ToolSchema(
     name="write_file",
     description=(
@@ -48,9 +51,9 @@ class WriteFile:
         return (str(locate(arguments.get("path"), state.cwd, self.policy.user)),)
 
     def summary(self, arguments: Arguments) -> str:
-        content = arguments.get("content")
-        size = len(content) if isinstance(content, str) else 0
-        return f"{arguments.get('path')} ({size} characters)"
+        content = str(arguments.get("content", ""))
+        rest = "\n..." if len(content) > PREVIEW else ""
+        return f"{arguments.get('path')} ({len(content)} characters):\n{content[:PREVIEW]}{rest}"
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         path = locate(arguments.get("path"), context.state.cwd, self.policy.user)

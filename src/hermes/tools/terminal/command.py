@@ -127,9 +127,10 @@ class Terminal:
         return ()
 
     def summary(self, arguments: Arguments) -> str:
-        """The command's first line."""
-        lines = str(arguments.get("command", "")).strip().splitlines()
-        return lines[0] + (" ..." if len(lines) > 1 else "") if lines else ""
+        """The whole command, and where, if that is not the session's folder."""
+        command = str(arguments.get("command", "")).strip()
+        workdir = arguments.get("workdir")
+        return f"{command}\n(in {workdir})" if workdir else command
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         """Run `arguments["command"]` and wait for it; see the contract for the keys."""

@@ -45,9 +45,10 @@ MESSAGES: Final = {
         "No model is configured: run `hermes chat` to choose one, or `hermes model MODEL "
         "--base-url URL` to set one."
     ),
+    "folder": "Working in {path}, as this session does.",
+    "folder_gone": "This session worked in {path}, which cannot be entered ({reason}).",
     "session_line": "session {id} (go on with: hermes --resume {id})",
     "demo_answer": "[demo model {model}: do not rely on its answers]",
-    "reading_stdin": "Reading the message from standard input; Ctrl-D ends it.",
     "welcome": "{model} · /help lists commands · session {id}",
     "resumed": "{model} · session {id}, as you left it",
     "goodbye": "Saved. Go on with: hermes --resume {id}",

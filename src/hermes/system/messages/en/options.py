@@ -16,6 +16,7 @@ MESSAGES: Final = {
     "yolo": "allow every tool call without asking",
     "safe_mode": "start without your configuration",
     "ignore_user_config": "do not read config.yaml",
+    "no_restore_cwd": "resume in this folder, not in the session's own",
     "usage_file": "write tokens and cost of the turn to FILE, as JSON",
     "demo": "use the built-in demo model if nothing else is configured",
     "query": "say TEXT, print the answer, exit",
