@@ -75,7 +75,7 @@ def shared_home(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     root = furnished(tmp_path_factory.mktemp("shared") / "home", demo_model)
     command = [sys.executable, "-c", KEEPER, root / "models" / demo_model.name, root]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as keeper:
         assert keeper.stdout is not None
         assert keeper.stdout.readline() == "ready\n"

@@ -263,7 +263,7 @@ def test_a_disk_that_fills_up_while_unpacking_keeps_no_half_file(tmp_path: Path)
         [*command, sys.executable, "-c", FULL_DISK, models, python_with_index(index)],
         check=True,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     said, names = done.stdout.splitlines()
     assert said.startswith("full Free ")

@@ -46,7 +46,7 @@ def bare_python(folder: Path, engine: str | None = None) -> str:
     """An interpreter that knows Hermes and, if given, a package named like the engine."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
-    (packages / "hermes.pth").write_text(str(Path(hermes.__file__).parent.parent))
+    (packages / "hermes.pth").write_text(str(Path(hermes.__file__).parent.parent), encoding="utf-8")
     if engine is not None:
         (packages / "xllamacpp.py").write_text(engine, encoding="utf-8")
     return str(folder / "bin" / "python")
@@ -274,7 +274,7 @@ async def test_processes_of_one_home_share_a_model_and_survive_the_end_of_its_ow
         [sys.executable, "-c", OTHER_HERMES, demo_model, tmp_path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     with other:
         try:
@@ -324,7 +324,8 @@ async def test_a_stranger_on_a_port_left_free_is_not_trusted(
     async with listener, anyio.create_task_group() as tasks:
         tasks.start_soon(listener.serve, stranger)
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        state.write_text(json.dumps(json.loads(state.read_text(encoding="utf-8")) | {"port": port}))
+        moved = json.loads(state.read_text(encoding="utf-8")) | {"port": port}
+        state.write_text(json.dumps(moved), encoding="utf-8")
         async with server(demo_model, tmp_path) as local:
             assert f":{port}/" not in (await local.ready()).base_url
         tasks.cancel_scope.cancel()

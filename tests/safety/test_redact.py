@@ -10,8 +10,8 @@ from hermes.safety.redact import Mode, Redactor, carries_mask
 from program import Program
 
 CASES = Path(__file__).parent.parent / "cases"
-ROWS = [json.loads(line) for line in (CASES / "redact.jsonl").read_text().splitlines()]
-DEVIATIONS = tomllib.loads((CASES / "redact_deviations.toml").read_text())
+ROWS = [json.loads(line) for line in (CASES / "redact.jsonl").read_text("utf-8").splitlines()]
+DEVIATIONS = tomllib.loads((CASES / "redact_deviations.toml").read_text("utf-8"))
 
 
 def redact(text: str, mode: Mode = "text") -> str:

@@ -179,3 +179,11 @@ def test_growing_repeating_another_tail_and_another_model_are_no_break() -> None
         post(model, encode(HI, SAID, AGAIN, SAID, HI))
         post(model, encode(HI, {**SAID, "content": "other"}, AGAIN, model="m2"))
     assert model.prefix_breaks == []
+
+
+def test_what_is_not_http_is_refused() -> None:
+    with ScriptedModel() as model:
+        address = urlsplit(model.base_url)
+        with socket.create_connection((address.hostname, address.port)) as client:
+            client.sendall(b"nonsense\r\n\r\n")
+            assert client.makefile("rb").readline() == b"HTTP/1.1 400 Bad Request\r\n"

@@ -38,6 +38,6 @@ def test_a_name_that_is_no_digest_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_blob_that_cannot_be_kept_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "blobs").write_text("in the way")
+    (tmp_path / "blobs").write_text("in the way", encoding="utf-8")
     with pytest.raises(StoreError, match="cannot be written"):
         BlobStore(tmp_path / "blobs").put(b"data")

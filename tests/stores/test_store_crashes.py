@@ -27,14 +27,14 @@ SESSION = SessionId("20260101_000000_abcdef")
 
 def start(*args: object, out: int | None = subprocess.PIPE) -> "subprocess.Popen[str]":
     command = [sys.executable, str(CHILD), *map(str, args)]
-    return subprocess.Popen(command, stdout=out, text=True)
+    return subprocess.Popen(command, stdout=out, encoding="utf-8")
 
 
 async def test_what_eight_killed_writers_acknowledged_is_there_once(tmp_path: Path) -> None:
     db = tmp_path / "hermes.db"
     rnd = random.Random(11)
     ids = [SessionId(f"20260101_000000_{n:06x}") for n in range(8)]
-    logs = {id: (tmp_path / f"{id}.log").open("a") for id in ids}
+    logs = {id: (tmp_path / f"{id}.log").open("a", encoding="utf-8") for id in ids}
     running = {id: start("write", db, id, out=logs[id].fileno()) for id in ids}
     end = time.monotonic() + 12.0
     kills = 0
@@ -65,7 +65,7 @@ async def test_what_eight_killed_writers_acknowledged_is_there_once(tmp_path: Pa
         # Each entry holds its own place in the path, so a lost or doubled one shows.
         assert texts == [str(n) for n in range(len(texts))]
         by_number = {n: r.seq for n, r in enumerate(receipts)}
-        for line in (tmp_path / f"{id}.log").read_text().splitlines():
+        for line in (tmp_path / f"{id}.log").read_text("utf-8").splitlines():
             seq, session, number = line.split()
             assert (by_number[int(number)], id) == (int(seq), session)
             told += 1
@@ -130,7 +130,7 @@ def full_disk(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*command, str(folder), sys.executable, str(CHILD)],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=60,
         check=False,
     )

@@ -57,7 +57,7 @@ class DeltasDropped(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallState(Event):
-    """A call moved on; `summary` is what it would do, for people, whole and redacted; `outcome` once settled."""
+    """A call moved on. `summary` is what it would do, whole and redacted; `outcome` once settled."""
 
     call: CallId
     tool: str

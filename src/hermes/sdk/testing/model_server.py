@@ -40,7 +40,7 @@ _PATIENCE: Final = 10.0
 class Request:
     """One `POST .../chat/completions` as it came.
 
-    `number` counts from 1, and so does `connection`, the socket that it came on. Header names are in
+    `number` counts from 1, and so does `connection`, the socket it came on. Header names are in
     lower case. `arrived_at` is `time.monotonic()` when the last byte was in.
     """
 
