@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from demo import demo_model, pytest_collection_modifyitems  # noqa: F401  a fixture, a hook
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
 from hermes.core.clock import SystemClock
 from hermes.core.entries import Entry
-from hermes.core.events import SessionEvent, TurnEnded
+from hermes.core.events import SessionEvent, TurnEnded, TurnStarted
 from hermes.core.ids import RandomIds, SessionId
 from hermes.core.inputs import Submit
 from hermes.core.people import Origin
@@ -36,6 +37,10 @@ from program import Program
 
 CLI = Origin(surface="cli")
 PERSON = Origin(surface="cli", person=True)
+
+
+settings.register_profile("hermes", deadline=None)
+settings.load_profile("hermes")
 
 
 @pytest.fixture
@@ -147,11 +152,14 @@ async def say(
 ) -> TurnEnded:
     """Submit `text` and follow the events to the end of its turn."""
     async with session.events() as events:
-        await session.send(Submit(text=text, origin=origin))
+        number = await session.send(Submit(text=text, origin=origin))
+        ours = False
         async for event in events:
             if on is not None and (awaitable := on(event)) is not None:
                 await awaitable
-            if isinstance(event, TurnEnded):
+            if isinstance(event, TurnStarted):
+                ours = event.input == number
+            if ours and isinstance(event, TurnEnded):
                 return event
     raise AssertionError("the session closed before the turn ended")
 

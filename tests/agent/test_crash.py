@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Rig, say
 
+from conftest import Rig, say
 from crash_child import effect
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry

@@ -55,7 +55,7 @@ async def read_all(reader: object) -> list[SessionEvent]:
 async def test_every_reader_sees_every_event_in_order() -> None:
     fanout = Fanout()
     with fanout.reader() as one, fanout.reader() as two:
-        events = [TurnStarted(**BASE), delta(1), entry(1), ENDED]
+        events = [TurnStarted(input=1, **BASE), delta(1), entry(1), ENDED]
         for event in events:
             fanout.emit(event)
         fanout.close()
@@ -88,7 +88,7 @@ async def test_a_slow_reader_loses_deltas_first_and_is_told_where_to_read_again(
 def test_a_view_folded_again_after_a_gap_equals_the_view_that_saw_all(
     kinds: list[str], cut: int
 ) -> None:
-    events: list[SessionEvent] = [TurnStarted(**BASE)]
+    events: list[SessionEvent] = [TurnStarted(input=1, **BASE)]
     for number, kind in enumerate(kinds, 1):
         match kind:
             case "d":
@@ -105,7 +105,7 @@ def test_a_view_folded_again_after_a_gap_equals_the_view_that_saw_all(
         whole = fold(whole, event)
     again = SessionView()
     durable = [e for e in events if isinstance(e, EntryAdded)]
-    for event in [*durable[:cut], *durable[cut:], TurnStarted(**BASE), ENDED]:
+    for event in [*durable[:cut], *durable[cut:], TurnStarted(input=1, **BASE), ENDED]:
         again = fold(again, event)
     assert whole == again
 

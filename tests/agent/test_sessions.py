@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Rig, say
 
+from conftest import Rig, say
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry
 from hermes.core.errors import SessionBusy, UserError

@@ -1,8 +1,8 @@
 """What a person can do to a running turn: stop, steer, redirect, queue."""
 
 import pytest
-from conftest import PERSON, Rig, say
 
+from conftest import PERSON, Rig, say
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
 from hermes.core.events import TextDelta

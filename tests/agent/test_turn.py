@@ -2,8 +2,8 @@
 
 import anyio
 import pytest
-from conftest import PERSON, Rig, say
 
+from conftest import PERSON, Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.content import thoughts, visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -15,13 +15,13 @@ from typing import Any
 
 import anyio
 import pytest
-from conftest import CLI, say
 
 from hermes.app.build import App
 from hermes.core.entries import AssistantEntry, Entry, ToolBatchEntry, UserEntry
 from hermes.core.events import EntryAdded, SessionEvent, TextDelta, TurnEnded
 from hermes.core.ids import SessionId
-from hermes.core.inputs import Interrupt
+from hermes.core.inputs import Interrupt, Submit
+from hermes.core.people import Origin
 from hermes.ports.session import AgentSession
 from hermes.surfaces.cli.services import RunChoice
 from hermes.system.env import Environment
@@ -31,6 +31,7 @@ from program import Program
 
 pytestmark = pytest.mark.localmodel
 
+CLI = Origin(surface="cli")
 DEMO = RunChoice(surface="cli", demo=True)
 CALLS = "What does setup.cfg say?"
 """The demo's own example of a call, so that it is certain to be followed."""
@@ -112,15 +113,21 @@ async def session(home: Path, id: SessionId | None = None) -> AsyncIterator[Agen
         yield live
 
 
-async def turn(live: AgentSession, text: str) -> tuple[TurnEnded, list[Entry]]:
-    """Run one turn; its end, and its entries."""
+async def turn(
+    live: AgentSession, text: str, on: Callable[[SessionEvent], Any] | None = None
+) -> tuple[TurnEnded, list[Entry]]:
+    """Run one turn and show each event to `on`; the turn's end, and its entries."""
     seen: list[Entry] = []
-
-    def note(event: SessionEvent) -> None:
-        if isinstance(event, EntryAdded):
-            seen.append(event.entry)
-
-    return await say(live, text, on=note), seen
+    async with live.events() as events:
+        await live.send(Submit(text=text, origin=CLI))
+        async for event in events:
+            if on is not None and (awaitable := on(event)) is not None:
+                await awaitable
+            if isinstance(event, EntryAdded):
+                seen.append(event.entry)
+            if isinstance(event, TurnEnded):
+                return event, seen
+    raise AssertionError("the session closed before the turn ended")
 
 
 def replies(entries: list[Entry]) -> list[AssistantEntry]:
@@ -242,7 +249,7 @@ async def test_stop_ends_the_making_of_text_and_the_next_turn_works(
             if isinstance(event, TextDelta):
                 await live.send(Interrupt())
 
-        ended = await say(live, LONG, on=stop)
+        ended, _ = await turn(live, LONG, on=stop)
         with anyio.fail_after(2):
             await quiet(pid_of(shared_home))
         after, _ = await turn(live, "Hello")
@@ -266,7 +273,7 @@ async def test_a_crash_of_the_model_is_told_in_one_sentence_and_the_next_turn_wo
             if isinstance(event, TextDelta) and runs(pid := pid_of(own_home)):
                 os.kill(pid, signal.SIGKILL)
 
-        ended = await say(live, LONG, on=crash)
+        ended, _ = await turn(live, LONG, on=crash)
         after, _ = await turn(live, "Hello")
     assert ended.why == "failed"
     assert "The local model's process ended" in ended.detail + ended.text

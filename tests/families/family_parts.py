@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import anyio
-from conftest import Rig
 
+from conftest import Rig
 from hermes.core.clock import SystemClock
 from hermes.core.events import TurnEnded
 from hermes.core.inputs import Interrupt

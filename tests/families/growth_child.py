@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import anyio
-from conftest import CLI, Rig, say
 from family_parts import file_tools, sparse_file
 
+from conftest import CLI, Rig, say
 from hermes.core.calls import ToolCall, ToolResult
 from hermes.core.content import Text
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from conftest import Rig, say
 from family_parts import terminal_tool
 
+from conftest import Rig, say
 from hermes.core.entries import ToolBatchEntry
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
-from conftest import CLI, PERSON, Rig, say
 from family_parts import stop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conftest import CLI, PERSON, Rig, say
 from hermes.agent import notes
 from hermes.agent.limits import Limits
 from hermes.agent.recover import recover

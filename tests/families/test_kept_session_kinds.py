@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import Rig, say
 
+from conftest import Rig, say
 from hermes.core.people import OWNER
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import Request, ScriptedModel

@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import Rig, say
 from family_parts import file_tools, terminal_tool
 
+from conftest import Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.people import OWNER
 from hermes.core.usage import Price

@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from conftest import Rig, say
 
+from conftest import Rig, say
 from hermes.agent import notes
 from hermes.agent.limits import Limits
 from hermes.core.content import thoughts, visible

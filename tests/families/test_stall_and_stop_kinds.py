@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 import anyio
 import pytest
-from conftest import PERSON, Rig, say
 from family_parts import deaf_address, file_tools, sparse_file, stop, terminal_tool
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conftest import PERSON, Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, UserEntry

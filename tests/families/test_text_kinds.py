@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CLI, Rig, say
 from family_parts import file_tools, terminal_tool
 
+from conftest import CLI, Rig, say
 from hermes.core.people import OWNER
 from hermes.ports.tool import ToolOutput
 from hermes.sdk.testing import replies

@@ -1,6 +1,8 @@
 """What the scripted model refuses, as the strictest vendors do, and when a prefix is broken."""
 
 import json
+import socket
+from urllib.parse import urlsplit
 
 import pytest
 

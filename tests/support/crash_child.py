@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from conftest import CLI, Rig, say
 
+from conftest import CLI, Rig, say
 from hermes.stores.sqlite.store import SqliteStore
 from tools_for_tests import Probe
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import anyio
+
 from conftest import CLI, Rig, say
 
 

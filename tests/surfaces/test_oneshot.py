@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from conftest import CLI, Rig, say
+from hermes.core.content import visible
+from hermes.core.entries import UserEntry
+from hermes.core.inputs import Submit
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
@@ -66,6 +70,37 @@ def test_a_session_taken_to_another_folder_says_so_to_the_model(
         again = program.run("-c", "--no-restore-cwd", "-z", "second")
     assert again.stderr == b""
     assert f"Working folder: {tmp_path}\n" in model.requests[1].messages[0]["content"] + "\n"
+
+
+@pytest.mark.anyio
+async def test_a_message_that_waited_is_answered_first_and_its_answer_is_not_ours(
+    program: Program,
+) -> None:
+    program.home.mkdir()
+    rig = Rig(program.home)
+    with ScriptedModel(["one"]) as model:
+        async with rig.session(model) as session:
+            await say(session, "first")
+    async with rig.store() as store:
+        lease = await store.claim(session.id)
+        await store.enqueue(lease, Submit(text="waited", origin=CLI))
+    with ScriptedModel(
+        lambda request: f"answer to {request.messages[-1]['content']}", check_prefix=False
+    ) as model:
+        program.configure(model.base_url)
+        run = program.run("--resume", session.id, "-z", "new")
+    assert run.stdout == b"answer to new\n"
+    said = [visible(e.content) for e in await rig.entries(session.id) if isinstance(e, UserEntry)]
+    assert said == ["first", "waited", "new"]
+
+
+def test_an_answer_is_shown_in_any_locale(program: Program) -> None:
+    program.env = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with ScriptedModel(["caf\u00e9"]) as model:
+        program.configure(model.base_url)
+        run = program.run("-z", "hi")
+    assert run.returncode == 0
+    assert run.stdout.startswith(b"caf")
 
 
 def test_piped_input_joins_the_message(program: Program) -> None:

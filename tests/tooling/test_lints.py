@@ -229,7 +229,7 @@ def test_pins_bring_what_the_wanted_packages_need_and_no_more() -> None:
     core, local, tests = chosen(), chosen("local"), chosen("test")
     assert local - core == {"xllamacpp"}
     assert {"pytest", "pluggy", "execnet"} <= tests - core
-    assert {"h2", "hpack", "socksio"} <= core
+    assert {"h11", "httpcore2"} <= core
     assert not core & {"pytest", "mypy", "hatchling"}
 
 

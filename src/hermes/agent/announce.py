@@ -42,8 +42,10 @@ class Announcer:
         self._clock = clock
         self._emit = emit
 
-    def started(self) -> None:
-        self._emit(TurnStarted(session=self._session, turn=self._turn, at=self._clock.now()))
+    def started(self, input: int) -> None:
+        self._emit(
+            TurnStarted(session=self._session, turn=self._turn, at=self._clock.now(), input=input)
+        )
 
     def added(self, saved: Persisted[Entry]) -> None:
         self._emit(

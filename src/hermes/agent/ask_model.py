@@ -1,12 +1,13 @@
 """One reply of the model: stream it, retry what may be retried, book what it used."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
 from hermes.agent.limits import Limits
-from hermes.core.content import visible
+from hermes.agent.notes import UNANSWERED
+from hermes.core.content import Part, Text, Thinking, visible
 from hermes.core.errors import (
     BudgetSpent,
     ModelError,
@@ -48,6 +49,20 @@ class Draft:
         else:
             self.thinking += delta.text
 
+    def parts(self) -> tuple[Part, ...]:
+        """The reply as far as it came, or the one line that stands for none."""
+        answer = Text(text=self.answer or UNANSWERED)
+        return (Thinking(text=self.thinking), answer) if self.thinking else (answer,)
+
+    def usage(self, conversation: Conversation, transcript: Transcript) -> Usage:
+        """What a request that was cut short will have cost, estimated: nobody tells."""
+        said = len((self.answer + self.thinking).encode("utf-8", "replace"))
+        usage = Usage(
+            input=conversation.estimate(transcript).input, output=said // 4, cost_usd=None
+        )
+        price = conversation.route.price
+        return usage if price is None else replace(usage, cost_usd=price.of(usage))
+
 
 async def ask(
     conversation: Conversation,
@@ -66,7 +81,10 @@ async def ask(
         except TRANSIENT as e:
             if attempt >= limits.attempts:
                 raise
-            wait = min(e.retry_after or BACKOFF * 2 ** (attempt - 1), BACKOFF_CAP)
+            wait = e.retry_after or min(BACKOFF * 2 ** (attempt - 1), BACKOFF_CAP)
+            if wait > BACKOFF_CAP:
+                # Asking sooner than we were told to is what gets a key locked out.
+                raise
             if draft.answer or draft.thinking:
                 pen.dropped()
             pen.notice(t("turn.retry", why=e.message, seconds=f"{wait:.0f}", attempt=attempt + 1))

@@ -43,12 +43,13 @@ class Session:
     def route(self) -> Route:
         return self._live.conversation.route
 
-    async def send(self, item: SessionInput) -> None:
-        if isinstance(item, Submit | Steer | Redirect):
-            number = await self._live.parts.journal.enqueue(self._live.lease, item)
-            await self._put.send(InboxItem(id=number, input=item))
-        else:
+    async def send(self, item: SessionInput) -> int:
+        if not isinstance(item, Submit | Steer | Redirect):
             await self._put.send(item)
+            return 0
+        number = await self._live.parts.journal.enqueue(self._live.lease, item)
+        await self._put.send(InboxItem(id=number, input=item))
+        return number
 
     @asynccontextmanager
     async def events(

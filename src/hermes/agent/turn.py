@@ -19,9 +19,9 @@ from hermes.agent.ending import Ending, failure, first_of
 from hermes.agent.live import Live
 from hermes.agent.results import refusal
 from hermes.core.calls import Persisted, ToolCall, ToolResult
-from hermes.core.content import Part, Text, Thinking, thoughts, visible
+from hermes.core.content import Part, Text, thoughts, visible
 from hermes.core.entries import AssistantEntry, Entry, Stop, ToolBatchEntry, UserEntry
-from hermes.core.errors import HermesError, StoreError
+from hermes.core.errors import HermesError, ModelError, StoreError
 from hermes.core.people import HARNESS, Origin
 from hermes.core.text import clean
 from hermes.core.usage import Usage
@@ -60,6 +60,7 @@ class Turn:
         self._answer: list[str] = []
         self._blanks = 0
         self._draft = Draft()
+        self._asking = False
         self._work = anyio.CancelScope()
         self._request: anyio.CancelScope | None = None
         self._dispatcher: Dispatcher | None = None
@@ -92,7 +93,7 @@ class Turn:
             await self._run()
 
     async def _run(self) -> None:
-        self._say.started()
+        self._say.started(self._first.id)
         ending = Ending(why="failed", text=t("turn.bug"))
         try:
             ending = await self._guarded()
@@ -172,7 +173,7 @@ class Turn:
         self._draft = Draft()
         reply = None
         with anyio.CancelScope() as scope:
-            self._request = scope
+            self._request, self._asking = scope, True
             try:
                 reply = await ask(
                     self._live.conversation,
@@ -182,12 +183,16 @@ class Turn:
                     self._draft,
                     may_call=not self._steps.grace,
                 )
+            except ModelError:
+                self._asking = bool(self._draft.answer or self._draft.thinking)
+                raise
             finally:
                 self._request = None
         if reply is not None:
+            self._asking = False
             self.steers = self.take_back()
             return reply
-        await self._append_assistant(self._partial(), (), "cancelled", Usage(), None)
+        await self._append_cancelled(self._draft.parts())
         correction, self._redirect = self._redirect, None
         if correction is not None:
             await self._hear(correction)
@@ -198,14 +203,9 @@ class Turn:
         wordless = not reply.calls and not visible(reply.content).strip(INVISIBLE)
         stop: Stop = "blank" if wordless and reply.stop != "refused" else reply.stop
         content = (*reply.content, Text(text=notes.BLANK)) if stop == "blank" else reply.content
-        record = UsageRecord(
-            model=self._live.conversation.route.model,
-            provider=self._live.conversation.route.provider,
-            task="turn",
-            raw=reply.usage_raw,
+        entry = await self._append_assistant(
+            content, reply.calls, stop, reply.usage, self._record(reply.usage, reply.usage_raw)
         )
-        self._usage += reply.usage
-        entry = await self._append_assistant(content, reply.calls, stop, reply.usage, record)
         self._draft = Draft()
         return entry
 
@@ -318,6 +318,20 @@ class Turn:
         self._added(saved)
         return saved
 
+    async def _append_cancelled(self, content: tuple[Part, ...]) -> None:
+        """End a turn, or a redirected request, without a reply; book it if one was under way."""
+        usage, record = Usage(), None
+        if self._asking:
+            self._asking = False
+            usage = self._draft.usage(self._live.conversation, self._live.transcript)
+            record = self._record(usage, '{"estimated":true}')
+        await self._append_assistant(content, (), "cancelled", usage, record)
+
+    def _record(self, usage: Usage, raw: str) -> UsageRecord:
+        self._usage += usage
+        route = self._live.conversation.route
+        return UsageRecord(model=route.model, provider=route.provider, task="turn", raw=raw)
+
     async def _seal(self, results: tuple[ToolResult, ...], notice: str = "") -> None:
         steers, self.steers = self.steers, []
         entry = ToolBatchEntry(
@@ -346,19 +360,11 @@ class Turn:
                 last = self._last()
             if isinstance(last, UserEntry | ToolBatchEntry) and last.turn == self.id:
                 said = ending.text if ending.why in ("loop", "steps") else notes.UNANSWERED
-                content = self._partial() if self._draft.answer else (Text(text=said),)
-                await self._append_assistant(content, (), "cancelled", Usage(), None)
+                content = self._draft.parts() if self._draft.answer else (Text(text=said),)
+                await self._append_cancelled(content)
         except StoreError as e:
             return Ending(why="failed", text=t("turn.store_failed", why=e))
         return ending
-
-    def _partial(self) -> tuple[Part, ...]:
-        """What the model had said of a reply that was cancelled."""
-        parts: list[Part] = []
-        if self._draft.thinking:
-            parts.append(Thinking(text=self._draft.thinking))
-        parts.append(Text(text=self._draft.answer or notes.UNANSWERED))
-        return tuple(parts)
 
     def _last(self) -> Entry | None:
         last = self._live.transcript.last

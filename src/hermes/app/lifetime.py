@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Coroutine
+from io import TextIOWrapper
 
 import anyio
 
@@ -25,6 +26,10 @@ def run(argv: list[str]) -> int:
     """Run `argv`; returns the exit status. Nothing escapes but SystemExit of the parser."""
     # Until the log files are open there is nowhere to log to, least of all stderr.
     logging.getLogger("hermes").addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # An answer that this terminal's encoding cannot hold is still an answer.
+            stream.reconfigure(errors="replace")
     options = parser(argv).parse_args(argv)
     if options.version:
         sys.stdout.write(f"hermes {__version__}\n")

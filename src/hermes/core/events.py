@@ -31,7 +31,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Event):
-    """A submitted input became a turn."""
+    """A submitted input became a turn; `input` is the number that `send` returned for it."""
+
+    input: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class DeltasDropped(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallState(Event):
-    """A call moved on. `summary` is what it would do, whole and redacted; `outcome` once settled."""
+    """A call moved on. `summary` is all it would do, redacted; `outcome` comes once settled."""
 
     call: CallId
     tool: str

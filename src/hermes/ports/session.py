@@ -20,8 +20,11 @@ class AgentSession(Protocol):
     @property
     def route(self) -> Route: ...
 
-    async def send(self, item: SessionInput) -> None:
-        """Hand over an input; returns once it is saved. Raises StoreError, and then it is not."""
+    async def send(self, item: SessionInput) -> int:
+        """Hand over an input; returns its number once it is saved (0 if it carries no words).
+
+        The turn that it becomes names that number. Raises StoreError, and then nothing is saved.
+        """
         ...
 
     def events(

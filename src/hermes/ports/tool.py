@@ -87,4 +87,3 @@ class Tool(Protocol):
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
         """Do it; raises ToolError for a failure that is not worth JSON keys of its own."""
         ...
-

@@ -20,12 +20,11 @@ from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.layout.processors import TabsProcessor
 from prompt_toolkit.output import create_output
 
-from hermes.core.content import visible
-from hermes.core.entries import Entry, UserEntry
-from hermes.core.events import EntryAdded, Question, SessionEvent, TurnEnded
-from hermes.core.ids import SessionId, TurnId
+from hermes.core.entries import Entry
+from hermes.core.events import Question, SessionEvent, TurnEnded, TurnStarted
+from hermes.core.ids import SessionId
 from hermes.core.inputs import Answer, Interrupt, Submit
-from hermes.core.people import HARNESS, Origin
+from hermes.core.people import Origin
 from hermes.core.text import clean
 from hermes.core.usage import Usage
 from hermes.ports.session import AgentSession
@@ -165,17 +164,16 @@ class Chat:
         """Say `text` and follow its turn, and whatever still runs before it, to the end."""
         self._busy = True
         self._turns += 1
-        await self.live.send(Submit(text=text, origin=self._origin))
-        other: TurnId | None = None
+        number = await self.live.send(Submit(text=text, origin=self._origin))
+        ours = False
         async for event in events:
             match event:
                 case Question():
                     await self._ask(event)
-                case EntryAdded(entry=UserEntry(origin=origin, content=content)):
-                    if origin != HARNESS and visible(content) != text:
-                        other = event.turn
+                case TurnStarted(input=input):
+                    ours = input == number
                 case TurnEnded():
-                    last = self._pen.stopping or event.turn != other
+                    last = ours or self._pen.stopping
                     self._pen.ended(event)
                     self.used += event.usage
                     if last:

@@ -10,7 +10,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from hermes.core.entries import AssistantEntry
-from hermes.core.events import EntryAdded, Notice, TurnEnded
+from hermes.core.events import EntryAdded, Notice, TurnEnded, TurnStarted
 from hermes.core.ids import SessionId
 from hermes.core.inputs import Interrupt, Submit
 from hermes.core.people import Origin
@@ -54,9 +54,15 @@ async def _turn(live: AgentSession, text: str, origin: Origin) -> tuple[TurnEnde
     calls = 0
     async with live.events() as events, anyio.create_task_group() as group:
         await group.start(_on_signal, live)
-        await live.send(Submit(text=text, origin=origin))
+        number = await live.send(Submit(text=text, origin=origin))
+        ours = False
         async for event in events:
             match event:
+                case TurnStarted(input=input):
+                    # What waited from an earlier run is answered first, and is not our answer.
+                    ours = input == number
+                case _ if not ours:
+                    pass
                 case EntryAdded(entry=AssistantEntry(stop=stop)) if stop != "cancelled":
                     calls += 1
                 case Notice(text=notice):
