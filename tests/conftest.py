@@ -1,43 +1,13 @@
-"""What many tests share: real parts, put together as the program does."""
+"""What many tests share."""
 
-import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from demo import demo_model, pytest_collection_modifyitems  # noqa: F401  a fixture, a hook
-from hermes.agent.host import Host
-from hermes.agent.limits import Limits, Parts
-from hermes.core.clock import SystemClock
-from hermes.core.entries import Entry
-from hermes.core.events import SessionEvent, TurnEnded, TurnStarted
-from hermes.core.ids import RandomIds, SessionId
-from hermes.core.inputs import Submit
-from hermes.core.people import Origin
-from hermes.core.usage import FREE
-from hermes.models.body import Deadlines
-from hermes.models.dialects.chat_completions import ChatCompletions
-from hermes.models.provider import HttpProvider
-from hermes.ports.model import Route
-from hermes.ports.session import AgentSession
-from hermes.ports.store import Journal
-from hermes.ports.tool import Tool
-from hermes.prompts.assemble import Assembler
-from hermes.safety.chain import AskFirst
-from hermes.sdk.testing.model_server import ScriptedModel
-from hermes.stores.blobs import BlobStore
-from hermes.stores.sqlite.store import SqliteStore
-from hermes.system.http import http_client
 from program import Program
-
-CLI = Origin(surface="cli")
-PERSON = Origin(surface="cli", person=True)
-
+from rig import Rig
 
 settings.register_profile("hermes", deadline=None)
 settings.load_profile("hermes")
@@ -48,120 +18,9 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def route(base_url: str, **changes: Any) -> Route:
-    return replace(
-        Route(
-            name="custom/scripted",
-            provider="custom",
-            model="scripted",
-            dialect="chat_completions",
-            base_url=base_url,
-            key="",
-            window=None,
-            max_output=None,
-            price=FREE,
-        ),
-        **changes,
-    )
-
-
-@dataclass
-class Rig:
-    """The loop with a real store, over HTTP to a scripted model."""
-
-    folder: Path
-    tools: dict[str, Tool] = field(default_factory=dict)
-    limits: Limits = field(default_factory=lambda: Limits(attempts=1))
-    yolo: bool = True
-    first_byte: float = 20.0
-    idle: float = 20.0
-    route: dict[str, Any] = field(default_factory=dict)
-    journal: Callable[[SqliteStore], Journal] = field(default=lambda store: store)
-
-    @asynccontextmanager
-    async def store(self) -> AsyncIterator[SqliteStore]:
-        store = await SqliteStore.open(self.folder / "hermes.db", clock=SystemClock())
-        try:
-            yield store
-        finally:
-            await store.aclose()
-
-    @asynccontextmanager
-    async def host(self, base_url: str) -> AsyncIterator[Host]:
-        async with AsyncExitStack() as stack:
-            store = await stack.enter_async_context(self.store())
-            ids = RandomIds(os.urandom)
-            where = route(base_url, **self.route)
-            provider = HttpProvider(
-                where,
-                ChatCompletions(),
-                lambda: http_client(base_url, {}),
-                ids,
-                Deadlines(first_byte=self.first_byte, idle=self.idle),
-            )
-            stack.push_async_callback(provider.aclose)
-            blobs = BlobStore(self.folder / "blobs")
-
-            async def spill(data: bytes) -> Path:
-                return blobs.put(data)
-
-            async def forget(_: SessionId) -> None:
-                return None
-
-            parts = Parts(
-                store=store,
-                journal=self.journal(store),
-                model=where.name,
-                tools=self.tools,
-                guard=AskFirst(off=self.yolo),
-                assembler=Assembler(soul=self.folder / "SOUL.md", profile="full", system="Test"),
-                spill=spill,
-                redact=lambda text: text,
-                clock=SystemClock(),
-                ids=ids,
-                limits=self.limits,
-            )
-            yield Host(parts, provider, forget=forget)
-
-    @asynccontextmanager
-    async def session(
-        self, model: ScriptedModel, id: SessionId | None = None, origin: Origin = CLI
-    ) -> AsyncIterator[AgentSession]:
-        async with (
-            self.host(model.base_url) as host,
-            host.open(id, origin, cwd=str(self.folder)) as session,
-        ):
-            yield session
-
-    async def entries(self, id: SessionId) -> list[Entry]:
-        async with self.store() as store:
-            return [receipt.value async for receipt in store.read(id)]
-
-
 @pytest.fixture
 def rig(tmp_path: Path) -> Rig:
     return Rig(tmp_path)
-
-
-async def say(
-    session: AgentSession,
-    text: str,
-    *,
-    origin: Origin = CLI,
-    on: Callable[[SessionEvent], Any] | None = None,
-) -> TurnEnded:
-    """Submit `text` and follow the events to the end of its turn."""
-    async with session.events() as events:
-        number = await session.send(Submit(text=text, origin=origin))
-        ours = False
-        async for event in events:
-            if on is not None and (awaitable := on(event)) is not None:
-                await awaitable
-            if isinstance(event, TurnStarted):
-                ours = event.input == number
-            if ours and isinstance(event, TurnEnded):
-                return event
-    raise AssertionError("the session closed before the turn ended")
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Rig, say
 from crash_child import effect
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
@@ -15,6 +14,7 @@ from hermes.core.events import TurnEnded
 from hermes.core.people import OWNER
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
+from rig import Rig, say
 from tools_for_tests import Probe
 
 pytestmark = pytest.mark.anyio

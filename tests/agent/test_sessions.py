@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Rig, say
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry
 from hermes.core.errors import SessionBusy, UserError
@@ -14,6 +13,7 @@ from hermes.core.ids import SessionId
 from hermes.core.people import OWNER
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
+from rig import Rig, say
 from tools_for_tests import Probe
 
 pytestmark = pytest.mark.anyio

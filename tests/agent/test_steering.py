@@ -2,13 +2,13 @@
 
 import pytest
 
-from conftest import PERSON, Rig, say
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
 from hermes.core.events import TextDelta
 from hermes.core.inputs import Interrupt, Redirect, Steer, Submit
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
+from rig import PERSON, Rig, say
 from tools_for_tests import Gate, Probe
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,6 @@
 import anyio
 import pytest
 
-from conftest import PERSON, Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.content import thoughts, visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
@@ -12,6 +11,7 @@ from hermes.core.inputs import Answer
 from hermes.core.usage import Price
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
+from rig import PERSON, Rig, say
 from tools_for_tests import Gate, Probe, failing
 
 pytestmark = pytest.mark.anyio

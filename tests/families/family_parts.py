@@ -8,7 +8,6 @@ from pathlib import Path
 
 import anyio
 
-from conftest import Rig
 from hermes.core.clock import SystemClock
 from hermes.core.events import TurnEnded
 from hermes.core.inputs import Interrupt
@@ -19,6 +18,7 @@ from hermes.terminals.local import LocalTerminal, child_environment
 from hermes.tools.files.read import ReadFile
 from hermes.tools.files.write import WriteFile
 from hermes.tools.terminal.command import Terminal
+from rig import Rig
 
 
 def file_tools(rig: Rig) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import anyio
 from family_parts import file_tools, sparse_file
 
-from conftest import CLI, Rig, say
 from hermes.core.calls import ToolCall, ToolResult
 from hermes.core.content import Text
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
@@ -16,6 +15,7 @@ from hermes.core.prompt import FrozenPrompt
 from hermes.core.transcript import Epoch
 from hermes.core.usage import Usage
 from hermes.stores.sqlite.store import SqliteStore
+from rig import CLI, Rig, say
 from soak_child import resident
 from tools_for_tests import Probe
 

@@ -8,11 +8,11 @@ import anyio
 import pytest
 from family_parts import terminal_tool
 
-from conftest import Rig, say
 from hermes.core.entries import ToolBatchEntry
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
+from rig import Rig, say
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,6 @@ from family_parts import stop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import CLI, PERSON, Rig, say
 from hermes.agent import notes
 from hermes.agent.limits import Limits
 from hermes.agent.recover import recover
@@ -31,6 +30,7 @@ from hermes.ports.store import Lease
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from hermes.stores.sqlite.store import SqliteStore
+from rig import CLI, PERSON, Rig, say
 from tools_for_tests import Probe, failing
 
 pytestmark = pytest.mark.anyio

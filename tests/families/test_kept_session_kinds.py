@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Rig, say
 from hermes.core.people import OWNER
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import Request, ScriptedModel
 from program import Program
+from rig import Rig, say
 
 YOLO = "approvals:\n  mode: off\n"
 

@@ -11,13 +11,13 @@ import apsw
 import pytest
 from family_parts import file_tools, terminal_tool
 
-from conftest import Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.people import OWNER
 from hermes.core.usage import Price
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
+from rig import Rig, say
 from tools_for_tests import Probe, failing
 
 pytestmark = pytest.mark.anyio

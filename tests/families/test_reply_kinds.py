@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from conftest import Rig, say
 from hermes.agent import notes
 from hermes.agent.limits import Limits
 from hermes.core.content import thoughts, visible
@@ -18,6 +17,7 @@ from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from hermes.sdk.testing.replies import Reply, chunk, raw_events
 from program import Program
+from rig import Rig, say
 from tools_for_tests import Probe
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,6 @@ from family_parts import deaf_address, file_tools, sparse_file, stop, terminal_t
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import PERSON, Rig, say
 from hermes.agent.limits import Limits
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, UserEntry
@@ -30,6 +29,7 @@ from hermes.ports.session import AgentSession
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
+from rig import PERSON, Rig, say
 from tools_for_tests import Gate, Probe
 
 pytestmark = pytest.mark.anyio

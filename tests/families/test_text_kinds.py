@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from family_parts import file_tools, terminal_tool
 
-from conftest import CLI, Rig, say
 from hermes.core.people import OWNER
 from hermes.ports.tool import ToolOutput
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import HERMES, Program
+from rig import CLI, Rig, say
 from tools_for_tests import Probe
 
 pytestmark = pytest.mark.anyio

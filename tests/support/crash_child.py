@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 
-from conftest import CLI, Rig, say
 from hermes.stores.sqlite.store import SqliteStore
+from rig import CLI, Rig, say
 from tools_for_tests import Probe
 
 

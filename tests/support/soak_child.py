@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from conftest import CLI, Rig, say
+from rig import CLI, Rig, say
 
 
 def resident() -> int:

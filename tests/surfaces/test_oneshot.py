@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from conftest import CLI, Rig, say
 from hermes.core.content import visible
 from hermes.core.entries import UserEntry
 from hermes.core.inputs import Submit
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
+from rig import CLI, Rig, say
 
 
 def test_the_answer_is_on_stdout_and_nothing_else(program: Program) -> None:
