@@ -1,7 +1,10 @@
 """Which proxy a request goes through, and that none stands before this machine."""
 
+from importlib.util import find_spec
+
 import pytest
 
+from hermes.core.errors import UserError
 from hermes.sdk.testing import ScriptedModel
 from hermes.system.http import http_client, proxy_for
 
@@ -49,3 +52,10 @@ async def test_requests_go_through_the_proxy_only_where_one_is_due():
             answer = await client.get(f"{proxy.base_url}/models")
         assert answer.status_code == 200
     assert proxy.other_requests[0].path == url
+
+
+def test_a_socks_proxy_without_its_extra_is_a_plain_sentence() -> None:
+    if find_spec("socksio") is not None:
+        pytest.skip("the socks extra is installed here")
+    with pytest.raises(UserError, match=r"hermes-agent\[socks\]"):
+        http_client("https://example.com/v1", {"ALL_PROXY": "socks5://127.0.0.1:9"})

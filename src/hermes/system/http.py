@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from hermes.core.errors import UserError
+from hermes.system.i18n import t
+
 
 def http_client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
     """A client for requests to the host of `url`.
@@ -17,16 +20,20 @@ def http_client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
     Proxies come from `environment` (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, either
     case), trust from the system or from `SSL_CERT_FILE`. It follows no redirect, keeps no cookie
     for another host and has no deadline: the caller's scopes are the only ones.
-    Raises OSError or ssl.SSLError if `SSL_CERT_FILE` cannot be used.
+    Raises OSError or ssl.SSLError if `SSL_CERT_FILE` cannot be used, UserError for a SOCKS proxy
+    without the extra that it needs.
     """
     proxy = proxy_for(url, environment)
-    return httpx2.AsyncClient(
-        verify=_trust(url, proxy, environment),
-        proxy=proxy,
-        trust_env=False,
-        timeout=None,
-        follow_redirects=False,
-    )
+    try:
+        return httpx2.AsyncClient(
+            verify=_trust(url, proxy, environment),
+            proxy=proxy,
+            trust_env=False,
+            timeout=None,
+            follow_redirects=False,
+        )
+    except ImportError as e:
+        raise UserError(t("models.no_socks"), hint=t("models.no_socks_hint")) from e
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:

@@ -56,4 +56,6 @@ MESSAGES: Final = {
     "provider_key_hint": "Put {variables} into .env.",
     "bad_key": "The key for provider {provider} has a character that no key has.",
     "bad_key_hint": "Copy the key again; it is one line of ASCII letters, digits and signs.",
+    "no_socks": "The proxy that is set speaks SOCKS, and what Hermes needs for that is missing.",
+    "no_socks_hint": "Run: pip install 'hermes-agent[socks]'",
 }
