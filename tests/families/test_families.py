@@ -152,7 +152,7 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "B219": (f"{STORE_FILE}::test_a_damaged_page_stops_all_writing_and_a_copy_is_kept",),
     "B220": (
         f"{STORE_CRASHES}::test_a_dead_owner_is_taken_over_at_once_and_a_live_one_is_named",
-        f"{STORE_FILE}::test_the_log_does_not_grow_for_ever",
+        f"{STORE_FILE}::test_the_log_is_begun_anew_and_does_not_grow_for_ever",
     ),
     "B221": (f"{STORE_CRASHES}::test_three_hundred_short_writers_all_get_through",),
     "B235": ("agent/test_crash.py::test_a_killed_turn_is_found_whole_and_goes_on",),
