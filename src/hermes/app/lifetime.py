@@ -21,6 +21,10 @@ log = logging.getLogger("hermes.app")
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
+GARBAGE_AFTER = 20_000
+"""New objects before the collector looks at them. Its default of 700 makes it look a hundred times
+while a long session is loaded, and find nothing."""
+
 
 def run(argv: list[str]) -> int:
     """Run `argv`; returns the exit status. Nothing escapes but SystemExit of the parser."""
@@ -40,6 +44,7 @@ def run(argv: list[str]) -> int:
         app = load("hermes.app.build:App")(env, Home.locate(env, options.profile), options)
         verb = load(options.run)
         gc.freeze()
+        gc.set_threshold(GARBAGE_AFTER)
         gc.enable()
         result = verb(options, app)
         return anyio.run(_await, result) if isinstance(result, Coroutine) else result or 0
