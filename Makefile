@@ -24,9 +24,10 @@ chat: $(VENV)/.local
 	@if [ -n "$$CHAT_MESSAGE" ]; then exec $(BIN)/hermes chat --demo --query="$$CHAT_MESSAGE"; \
 	else exec $(BIN)/hermes chat --demo; fi
 
-# Run every test.
+# Run every test. A file stays on one worker: its fixtures are made once (the demo model's process
+# among them). They go in their order, so that none of the long ones comes last.
 test: $(VENV)/.local $(VENV)/.test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 tests
 
 # Format, lint, types, floors, sizes, boundaries, spelling.
 check: $(VENV)/.local $(VENV)/.check

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from demo import demo_model, pytest_collection_modifyitems  # noqa: F401  a fixture, a hook
+from demo import demo_model  # noqa: F401  a fixture
 from program import Program
 from rig import Rig
 

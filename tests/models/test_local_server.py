@@ -161,7 +161,7 @@ async def test_a_file_that_is_no_model_is_refused_with_the_log(
         with pytest.raises(ModelError, match=r"some\.gguf") as raised:
             await local.ready()
     assert str(tmp_path / "logs" / "local.log") in str(raised.value)
-    assert "failed to load model" in (tmp_path / "logs" / "local.log").read_text(encoding="utf-8")
+    assert "hermes: load: " in (tmp_path / "logs" / "local.log").read_text(encoding="utf-8")
 
 
 @pytest.mark.localmodel

@@ -1,4 +1,4 @@
-"""The demo model for tests: fetched once, kept in pytest's cache folder, run by one worker."""
+"""The demo model for tests, fetched once and kept in pytest's cache folder."""
 
 from pathlib import Path
 
@@ -21,11 +21,3 @@ def demo_model(request: pytest.FixtureRequest) -> Path:
         return anyio.run(fetch)
     except HermesError as e:
         pytest.skip(str(e))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put all tests that run the model on one worker (`--dist loadgroup`): it keeps a CPU busy."""
-    for item in items:
-        if item.get_closest_marker("localmodel"):
-            item.add_marker(pytest.mark.xdist_group("localmodel"))

@@ -143,6 +143,8 @@ def _say(answer: int, message: Ready | Failure) -> None:
 
 
 def _give_up(answer: int, error: Literal["missing", "unusable", "load"], detail: str) -> NoReturn:
+    # Into the log, and by ourselves: what the library has to say may not be written yet.
+    os.write(2, f"hermes: {error}: {detail}\n".encode("utf-8", "replace"))
     _say(answer, Failure(error=error, detail=detail))
     os._exit(0)
 
