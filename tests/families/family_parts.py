@@ -72,9 +72,10 @@ async def stop(session: AgentSession) -> tuple[TurnEnded, float]:
     async with session.events() as events:
         start = anyio.current_time()
         await session.send(Interrupt())
-        async for event in events:
-            if isinstance(event, TurnEnded):
-                return event, anyio.current_time() - start
+        with anyio.fail_after(30):
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    return event, anyio.current_time() - start
     raise AssertionError("the session closed before the turn ended")
 
 

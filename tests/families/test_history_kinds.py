@@ -72,6 +72,7 @@ class Story:
         """A turn that `act` happens to once there was an event of the kind `until`."""
         self.plan.clear()
         self.plan.extend((reply, *rest))
+        self.rig.limits = Limits(attempts=1, steps=STEPS)
         self.turns += 1
         async with (
             self.rig.session(self.model, self.id, origin=PERSON) as session,
@@ -80,13 +81,14 @@ class Story:
             self.id = session.id
             await session.send(Submit(text=f"turn {self.turns}", origin=PERSON))
             acted = False
-            async for event in events:
-                if isinstance(event, until) and not acted:
-                    acted = True
-                    await act(session)
-                if isinstance(event, TurnEnded):
-                    self.ends.append(event)
-                    break
+            with anyio.fail_after(30):
+                async for event in events:
+                    if isinstance(event, until) and not acted:
+                        acted = True
+                        await act(session)
+                    if isinstance(event, TurnEnded):
+                        self.ends.append(event)
+                        break
 
     async def crash(self, phase: str) -> None:
         """What a process that was killed in a turn leaves in the store."""

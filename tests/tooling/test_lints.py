@@ -216,7 +216,7 @@ def test_every_install_is_pinned_with_hashes_and_names_no_address() -> None:
     assert all("==" in line and "--hash=sha256:" in line for line in requirements)
     everything = (TOOLS.parent / "constraints.txt").read_text(encoding="utf-8")
     assert "://" not in everything
-    assert "--index-url" not in everything
+    assert "--index" not in everything
     assert "--find-links" not in everything
 
 
