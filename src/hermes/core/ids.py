@@ -47,7 +47,7 @@ class RandomIds:
 
 
 class CountingIds:
-    """Ids that are the same in every run; for tests and for `hermes tools call`."""
+    """Ids that are the same in every run; for tests."""
 
     def __init__(self) -> None:
         self._count = 0

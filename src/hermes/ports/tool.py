@@ -1,7 +1,7 @@
 """What a tool is, and all that one may reach while it runs."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar, cast
 
 from hermes.core.calls import Outcome
@@ -10,7 +10,7 @@ from hermes.core.people import Origin
 from hermes.core.transcript import ToolSchema
 
 Effects = Literal["none", "reads", "writes", "world"]
-"""`writes` changes the paths it touches; `world` may change anything (a shell, a message sent)."""
+"""`writes` changes the paths it `touches`; `world` may change anything (a shell, a message)."""
 
 Arguments = Mapping[str, Any]
 """A call's decoded arguments; a tool checks their types itself and answers in words."""
@@ -22,16 +22,14 @@ S = TypeVar("S")
 class ToolSpec:
     """The facts of a tool.
 
-    `schema` is what models are told. `effects` with `touches` decides what may run side by side.
-    `result_chars` caps the text a model receives; the rest is spilled to a file. `untrusted`
-    results are framed as foreign text.
+    `schema` is what models are told. `effects` decides what may run side by side. `result_chars`
+    caps the text a model receives; the rest is spilled to a file.
     """
 
     schema: ToolSchema
     toolset: str
     effects: Effects
     result_chars: int = 100_000
-    untrusted: bool = False
 
     @property
     def name(self) -> str:
@@ -59,7 +57,6 @@ class ToolContext:
     call: CallId
     origin: Origin
     state: SessionState
-    progress: Callable[[str], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

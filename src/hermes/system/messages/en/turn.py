@@ -33,5 +33,4 @@ MESSAGES: Final = {
     "bug": "This turn ended on a fault in Hermes itself; the log has the details.",
     "refused_reply": "The model refused to answer.",
     "store_failed": "This turn could not be saved, so it was stopped: {why}",
-    "dropped_queue": "{count} waiting message(s) taken back.",
 }
