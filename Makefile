@@ -52,7 +52,7 @@ bench: $(VENV)/.local $(VENV)/.test
 constraints: $(VENV)/.made
 	@$(INSTALL) uv 1>&2
 	$(BIN)/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
-	  --extra local --group build --group test --group check \
+	  --extra local --extra documents --extra lsp --extra search --group build --group test --group check \
 	  --generate-hashes --custom-compile-command "make constraints" -o constraints.txt
 
 clean:
@@ -69,7 +69,7 @@ $(VENV)/.made:
 # Hermes itself, run from this folder, with the engine of the demo model.
 $(VENV)/.local: $(VENV)/.made pyproject.toml constraints.txt tools/pins.py
 	@echo "Installing Hermes into $(VENV), once (40 MB) ..." 1>&2
-	@$(BIN)/python tools/pins.py build local > $(VENV)/local.txt
+	@$(BIN)/python tools/pins.py build local documents search lsp > $(VENV)/local.txt
 	@$(INSTALL) --require-hashes -r $(VENV)/local.txt 1>&2
 	@$(INSTALL) --no-deps --no-build-isolation -e . 1>&2
 	@touch $@

@@ -1,7 +1,7 @@
 """`make bench`: the figures of docs/performance.md, each beside its limit from the same run.
 
-Runs the kit (startup, one-shot, a long turn, the store) on this very environment, then the resume
-of a session of 10,000 entries. On a busy machine trust ratios and minima.
+Runs the kit (startup, one-shot, a long turn, files, the store) on this very environment, then the
+resume of a session of 10,000 entries. On a busy machine trust ratios and minima.
 """
 
 import json
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def kit(folder: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
         "BENCH_CACHE": str(folder),
     }
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "run.py", "-b", "startup,oneshot,loop,store", "-c", "ours"]
+    command = [sys.executable, "run.py", "-b", "startup,oneshot,loop,files,store", "-c", "ours"]
     command += ["--messages", "20000", "-n", "9"]
     run = subprocess.run(command, cwd=HERE / "kit", env=env, capture_output=True, check=True)
     rows = (json.loads(line) for line in run.stdout.splitlines() if line.startswith(b"{"))
@@ -96,6 +97,8 @@ def figures(rows: dict[tuple[str, str, str], dict[str, Any]]) -> list[tuple[str,
         ("gap, `terminal` echo", f"{value('loop', 'ours', 'gap.terminal'):.1f} ms"),
         ("its limit, `bash -c echo`", f"{value('loop', 'limit', 'gap.terminal'):.1f} ms"),
         ("gap, `read_file`", f"{value('loop', 'ours', 'gap.read'):.1f} ms"),
+        ("gap, `patch` of a small file", f"{value('loop', 'ours', 'gap.patch'):.1f} ms"),
+        *file_figures(value),
         (
             "gap, last quarter of a long turn over the first",
             f"{value('loop', 'ours', 'gap.last_quarter_over_first'):.2f} times",
@@ -104,6 +107,24 @@ def figures(rows: dict[tuple[str, str, str], dict[str, Any]]) -> list[tuple[str,
         ("its limit, one insert with FTS5", f"{value('store', 'limit', 'insert.one'):.3f} ms"),
         ("prefix breaks", f"{value('loop', 'ours', 'prefix_breaks'):.0f}"),
         ("`python -c pass`, CPU, to scale by", f"{scale:.1f} ms"),
+    ]
+
+
+def file_figures(value: Callable[..., float]) -> list[tuple[str, str]]:
+    """The rows of the bench `files`: ours, and the limit of the same run."""
+
+    def both(what: str, metric: str, limit: str, key: str = "value") -> tuple[str, str]:
+        ours, least = value("files", "ours", metric, key), value("files", "limit", limit)
+        return what, f"{ours:.1f} ms ({ours / least:.2f} times {least:.1f} ms)"
+
+    return [
+        both("lines near the end of a 100 MB log, first time", "read_tail", "read_tail", "first"),
+        ("the same again", f"{value('files', 'ours', 'read_tail'):.1f} ms"),
+        ("peak RSS of that", f"{value('files', 'ours', 'read_tail', 'rss_mb'):.0f} MB"),
+        both("search in 50,000 files", "search", "search"),
+        both("patch in a 5 MB file", "patch_5mb", "patch_5mb"),
+        both("write 10 MB, verified", "write_10mb", "write_10mb"),
+        ("a miss on 20,000 similar lines", f"{value('files', 'ours', 'miss'):.1f} ms"),
     ]
 
 

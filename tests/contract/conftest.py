@@ -14,6 +14,7 @@ from journals import (
     Store,
     epoch,
 )
+from places import applets, open_place, place, shell_place, small_disk  # noqa: F401  fixtures
 
 
 @pytest.fixture(params=STORES)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 
+from hands import hands
 from hermes.core.clock import SystemClock
 from hermes.core.events import TurnEnded
 from hermes.core.inputs import Interrupt
@@ -15,17 +16,14 @@ from hermes.ports.session import AgentSession
 from hermes.safety.paths import PathPolicy
 from hermes.system.process import Reaper
 from hermes.terminals.local import LocalTerminal, child_environment
-from hermes.tools.files.read import ReadFile
-from hermes.tools.files.write import WriteFile
 from hermes.tools.terminal.command import Terminal
 from rig import Rig
 
 
 def file_tools(rig: Rig) -> None:
-    """Give `rig` the tools read_file and write_file."""
+    """Give `rig` the file tools."""
     policy = PathPolicy(home=rig.folder / "home", user=rig.folder)
-    read = ReadFile(policy, lambda text: text, max_lines=2000, max_line=2000, max_chars=100_000)
-    rig.tools |= {"read_file": read, "write_file": WriteFile(policy=policy)}
+    rig.tools |= hands(policy, records=rig.folder / "records")
 
 
 @asynccontextmanager

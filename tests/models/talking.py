@@ -15,7 +15,7 @@ from hermes.models.body import Deadlines
 from hermes.models.dialects.chat_completions import ChatCompletions
 from hermes.models.provider import HttpProvider
 from hermes.ports.model import CallBegun, Delta, ModelChunk, Reply, Route
-from hermes.system.http import http_client
+from hermes.system.http import http_transport
 
 TURN = TurnId("turn_1")
 QUICK = Deadlines(connect=2.0, first_byte=5.0, idle=5.0, trailer=0.3)
@@ -90,7 +90,7 @@ def route_to(base_url: str, **changes) -> Route:
 
 
 def provider_at(route: Route, deadlines: Deadlines = QUICK) -> HttpProvider:
-    factory = partial(http_client, route.base_url, {})
+    factory = partial(http_transport, route.base_url, {})
     return HttpProvider(route, ChatCompletions(), factory, CountingIds(), deadlines)
 
 

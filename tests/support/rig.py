@@ -24,11 +24,12 @@ from hermes.ports.session import AgentSession
 from hermes.ports.store import Journal
 from hermes.ports.tool import Tool
 from hermes.prompts.assemble import Assembler
-from hermes.safety.chain import AskFirst
+from hermes.safety.chain import ApprovalGuard
+from hermes.safety.paths import PathPolicy
 from hermes.sdk.testing.model_server import ScriptedModel
 from hermes.stores.blobs import BlobStore
 from hermes.stores.sqlite.store import SqliteStore
-from hermes.system.http import http_client
+from hermes.system.http import http_transport
 
 CLI = Origin(surface="cli")
 PERSON = Origin(surface="cli", person=True)
@@ -81,12 +82,13 @@ class Rig:
             provider = HttpProvider(
                 where,
                 ChatCompletions(),
-                lambda: http_client(base_url, {}),
+                lambda: http_transport(base_url, {}),
                 ids,
                 Deadlines(first_byte=self.first_byte, idle=self.idle),
             )
             stack.push_async_callback(provider.aclose)
             blobs = BlobStore(self.folder / "blobs")
+            policy = PathPolicy(home=self.folder / "home", user=self.folder)
 
             async def spill(data: bytes) -> Path:
                 return blobs.put(data)
@@ -99,7 +101,7 @@ class Rig:
                 journal=self.journal(store),
                 model=where.name,
                 tools=self.tools,
-                guard=AskFirst(off=self.yolo),
+                guard=ApprovalGuard(policy=policy, off=self.yolo),
                 assembler=Assembler(soul=self.folder / "SOUL.md", profile="full", system="Test"),
                 spill=spill,
                 redact=lambda text: text,

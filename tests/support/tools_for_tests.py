@@ -20,6 +20,7 @@ class Probe:
         effects: Effects = "reads",
         body: Callable[[dict[str, Any]], Any] | None = None,
         result_chars: int = 100_000,
+        touches: Callable[[dict[str, Any], SessionState], tuple[str, ...]] | None = None,
     ) -> None:
         schema = ToolSchema(
             name=name,
@@ -31,9 +32,10 @@ class Probe:
         )
         self.log: list[str] = []
         self._body = body
+        self._touches = touches
 
-    def touches(self, arguments: Any, state: SessionState) -> tuple[str, ...]:
-        return ()
+    async def touches(self, arguments: Any, state: SessionState) -> tuple[str, ...]:
+        return self._touches(dict(arguments), state) if self._touches else ()
 
     def summary(self, arguments: Any) -> str:
         return f"x={arguments.get('x')}"

@@ -26,12 +26,17 @@ def test_a_call_prints_the_string_that_a_model_would_receive(program: Program) -
 
 
 def test_what_needs_a_person_is_denied_unless_all_is_approved(program: Program) -> None:
-    wish = ("write_file", '{"path": "b.txt", "content": "x"}')
+    wish = ("write_file", '{"path": "AGENTS.md", "content": "x"}')
     denied = program.run("tools", "call", *wish)
     assert denied.returncode == 0
-    assert "error" in json.loads(denied.stdout)
-    assert not (program.cwd / "b.txt").exists()
+    assert "nobody is there" in json.loads(denied.stdout)["error"]
+    assert not (program.cwd / "AGENTS.md").exists()
     program.run("tools", "call", *wish, "--approve", "all")
+    assert (program.cwd / "AGENTS.md").read_text(encoding="utf-8") == "x"
+
+
+def test_an_ordinary_file_is_written_without_a_question(program: Program) -> None:
+    program.run("tools", "call", "write_file", '{"path": "b.txt", "content": "x"}')
     assert (program.cwd / "b.txt").read_text(encoding="utf-8") == "x"
 
 
@@ -90,7 +95,6 @@ def test_a_result_of_several_lines_is_still_one_line(program: Program) -> None:
 
 def test_each_answer_comes_before_the_next_line_is_sent(program: Program) -> None:
     (program.cwd / "a.txt").write_text("hello\n", encoding="utf-8")
-    wish = b'{"tool": "read_file", "args": {"path": "a.txt"}}\n'
     with subprocess.Popen(
         [str(HERMES), "tools", "call", "--jsonl"],
         stdin=subprocess.PIPE,
@@ -101,7 +105,8 @@ def test_each_answer_comes_before_the_next_line_is_sent(program: Program) -> Non
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
-        for _ in range(2):
+        for limit in (1, 2):
+            wish = b'{"tool": "read_file", "args": {"path": "a.txt", "limit": %d}}\n' % limit
             child.stdin.write(wish[:20])
             child.stdin.write(wish[20:])
             assert select.select([child.stdout], [], [], 30)[0]

@@ -377,7 +377,7 @@ async def test_what_the_loop_and_people_are_told(tool: Terminal, state: SessionS
         "workdir",
     }
     assert len(spec.schema.description.split()) <= 60
-    assert tool.touches({"command": "rm x"}, state) == ()
+    assert await tool.touches({"command": "rm x"}, state) == ()
     assert tool.summary({"command": "\n  make test\nmake more"}) == "make test\nmake more"
     assert tool.summary({"command": "rm -rf *", "workdir": "/x"}) == "rm -rf *\n(in /x)"
     assert tool.summary({}) == ""

@@ -49,7 +49,7 @@ class DirectCalls:
         call = ToolCall(
             id=self._parts.ids.call(),
             tool=clean(tool),
-            arguments=clean(json.dumps(dict(arguments), ensure_ascii=False)),
+            arguments=_text(arguments),
         )
         entry = AssistantEntry(
             turn=self._turn,
@@ -81,6 +81,12 @@ class DirectCalls:
     async def _seal(self, results: tuple[ToolResult, ...]) -> None:
         entry = ToolBatchEntry(turn=self._turn, at=self._parts.clock.now(), results=results)
         await self._parts.journal.append_batch(self._lease, entry)
+
+
+def _text(arguments: Mapping[str, Any]) -> str:
+    """The JSON of `arguments`; half a character stays as the escape that it came as."""
+    text = json.dumps(dict(arguments), ensure_ascii=False)
+    return text if clean(text) == text else json.dumps(dict(arguments))
 
 
 async def _nobody(_text: str, _detail: str) -> bool:

@@ -2,8 +2,9 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
@@ -36,6 +37,17 @@ class Planned:
     call: ToolCall
     tool: Tool
     arguments: Mapping[str, Any]
+    touches: tuple[str, ...] = ()
+
+    def joins(self, other: "Planned") -> bool:
+        """Whether this may run beside `other`, which was called before it: both only read, or
+        neither changes what the other touches."""
+        effects = {self.tool.spec.effects, other.tool.spec.effects}
+        if effects <= {"none", "reads"} or effects == {"none", "writes"}:
+            return True
+        if "world" in effects or not self.touches or not other.touches:
+            return False
+        return not any(_within(a, b) or _within(b, a) for a in self.touches for b in other.touches)
 
 
 class Dispatcher:
@@ -66,15 +78,34 @@ class Dispatcher:
     async def run(self, session: SessionId, offered: frozenset[str]) -> None:
         """Run every call that may run; `offered` are the tools of this epoch."""
         calls = self._batch.value.calls
-        for segment in _segments([self._plan(call, offered) for call in calls]):
-            allowed = [p for p in segment if await self._admit(p)]
-            limiter = anyio.CapacityLimiter(self._parts.limits.parallel)
-            if len(allowed) == 1:
-                await self._execute(allowed[0], session, limiter)
-                continue
-            async with anyio.create_task_group() as group:
-                for planned in allowed:
-                    group.start_soon(self._execute, planned, session, limiter)
+        waiting = deque(p for call in calls if (p := self._plan(call, offered)) is not None)
+        while waiting:
+            await self._together(await self._segment(waiting), session)
+
+    async def _segment(self, waiting: deque[Planned]) -> list[Planned]:
+        """Take off the calls that may be under way together, in their order.
+
+        What a call touches is asked only now: the calls before it may have moved the session.
+        """
+        segment: list[Planned] = []
+        while waiting:
+            placed = await self._placed(waiting[0])
+            if placed is not None and not all(placed.joins(other) for other in segment):
+                break
+            waiting.popleft()
+            if placed is not None:
+                segment.append(placed)
+        return segment
+
+    async def _together(self, segment: list[Planned], session: SessionId) -> None:
+        allowed = [p for p in segment if await self._admit(p)]
+        limiter = anyio.CapacityLimiter(self._parts.limits.parallel)
+        if len(allowed) == 1:
+            await self._execute(allowed[0], session, limiter)
+            return
+        async with anyio.create_task_group() as group:
+            for planned in allowed:
+                group.start_soon(self._execute, planned, session, limiter)
 
     def sealed(self) -> tuple[ToolResult, ...]:
         """A result for every call, in call order, whatever became of it."""
@@ -100,12 +131,30 @@ class Dispatcher:
             return None
         return Planned(call=call, tool=tool, arguments=arguments)
 
+    async def _placed(self, planned: Planned) -> Planned | None:
+        """The call and what it touches, or None and its refusal is settled."""
+        tool = planned.tool
+        try:
+            touches = await tool.touches(planned.arguments, self._state)
+        except ToolError as e:
+            self._refuse(planned.call, str(e))
+            return None
+        except Exception as e:  # boundary: one tool's words
+            log.exception("tool %s cannot say what it touches", tool.spec.name)
+            self._refuse(planned.call, notes.broke(tool.spec.name, e))
+            return None
+        return replace(planned, touches=touches)
+
     def _refuse(self, call: ToolCall, message: str) -> None:
         self._done(call, refusal(call, message, "failed"))
 
     async def _admit(self, planned: Planned) -> bool:
         verdict = self._parts.guard.judge(
-            planned.tool, planned.arguments, self._state, self._origin
+            planned.tool,
+            planned.arguments,
+            self._state,
+            self._origin,
+            touches=planned.touches,
         )
         if verdict.decision == "allow":
             return True
@@ -113,7 +162,10 @@ class Dispatcher:
         if verdict.decision == "ask":
             detail = self._summary(planned)
             self._show(planned.call, "waiting", detail, None)
-            if await self._ask(t("turn.allow", tool=planned.call.tool), detail):
+            question = t("turn.allow", tool=planned.call.tool)
+            if verdict.question:
+                detail = f"{detail}\n{verdict.question}"
+            if await self._ask(question, detail):
                 return True
             reason = t("turn.refused") if self._origin.person else verdict.reason
         self._done(planned.call, refusal(planned.call, notes.denied(reason), "denied"))
@@ -148,6 +200,7 @@ class Dispatcher:
             call=planned.call.id,
             origin=self._origin,
             state=self._state,
+            touches=planned.touches,
         )
         try:
             return await planned.tool.run(planned.arguments, context)
@@ -157,10 +210,7 @@ class Dispatcher:
             raise
         except Exception as e:  # boundary: one tool call
             log.exception("tool %s failed", planned.call.tool)
-            kind = type(e).__name__
-            return ToolOutput(
-                content=error(f"{planned.call.tool} broke: {kind}: {e}"), outcome="failed"
-            )
+            return ToolOutput(content=error(notes.broke(planned.call.tool, e)), outcome="failed")
 
     def _done(self, call: ToolCall, result: ToolResult) -> None:
         self._results[call.id] = result
@@ -168,18 +218,5 @@ class Dispatcher:
         self._show(call, "settled", "", result)
 
 
-def _segments(plans: list[Planned | None]) -> Iterator[list[Planned]]:
-    """Runs of calls that only read, each together; any other call alone, in order."""
-    readers: list[Planned] = []
-    for planned in plans:
-        if planned is None:
-            continue
-        if planned.tool.spec.effects in ("none", "reads"):
-            readers.append(planned)
-            continue
-        if readers:
-            yield readers
-            readers = []
-        yield [planned]
-    if readers:
-        yield readers
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -55,6 +55,11 @@ def missing(tool: str, names: list[str]) -> str:
     return f"{tool} was not run: it needs {', '.join(names)}."
 
 
+def broke(tool: str, error: Exception) -> str:
+    """The result of a call whose tool has a fault of its own."""
+    return f"{tool} broke: {type(error).__name__}: {error}"
+
+
 def denied(reason: str) -> str:
     """The result of a call that a guard or a person refused."""
     return f"Not allowed: {reason}"

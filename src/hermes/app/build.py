@@ -16,6 +16,7 @@ import anyio
 from hermes.agent.direct import DirectCalls, direct
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
+from hermes.app.policy import path_policy
 from hermes.app.route import route_of
 from hermes.app.tools import Workbench, chosen, registry
 from hermes.core.clock import SystemClock
@@ -27,7 +28,8 @@ from hermes.core.transcript import ToolSchema
 from hermes.ports.model import Route
 from hermes.ports.tool import Tool, ToolSpec
 from hermes.prompts.assemble import Assembler
-from hermes.safety.chain import AskFirst
+from hermes.safety.chain import ApprovalGuard
+from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
 from hermes.stores.blobs import BlobStore
 from hermes.stores.sqlite.store import SqliteStore
@@ -40,6 +42,9 @@ from hermes.system.logs import open_logs
 from hermes.system.paths import Home
 from hermes.system.process import Reaper
 from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.terminals.local_files import LocalFiles
+from hermes.terminals.ripgrep import Ripgrep
+from hermes.tools.files.checks.checker import Checker
 
 CHAT_STEPS = 500
 """Model calls in a turn of a chat when nothing else is set; one-shots have no limit. The
@@ -118,8 +123,7 @@ class App:
 
     def prompt(self, choice: RunChoice) -> tuple[tuple[PromptSection, ...], tuple[ToolSchema, ...]]:
         route = self.route(choice)
-        terminal = self._terminal(Reaper())
-        tools = self._tools(choice, route, terminal)
+        tools = self._tools(choice, route, self._hands(choice, route, Reaper()))
         ordered = tuple(tool.spec.schema for _, tool in sorted(tools.items()))
         sections = self._assembler(route).sections(
             origin=Origin(surface=choice.surface),
@@ -132,7 +136,7 @@ class App:
 
     def tools(self) -> tuple[ToolSpec, ...]:
         everything = RunChoice(surface="tools")
-        tools = self._tools(everything, None, self._terminal(Reaper()))
+        tools = self._tools(everything, None, self._hands(everything, None, Reaper()))
         return tuple(tool.spec for _, tool in sorted(tools.items()))
 
     def default_route(self, changes: Mapping[str, str]) -> Route | None:
@@ -157,11 +161,13 @@ class App:
     ) -> tuple[Parts, LocalTerminal]:
         store = await stack.enter_async_context(self.store())
         settings = self._config.settings
+        unasked = choice.yolo or settings.approvals.mode == "off"
         stack.callback(open_logs(self.home, settings.logging, self.redact).close)
         reaper = Reaper()
         stack.push_async_callback(reaper.aclose)
-        terminal = self._terminal(reaper)
-        stack.push_async_callback(terminal.aclose)
+        hands = self._hands(choice, route, reaper)
+        stack.push_async_callback(hands.terminal.aclose)
+        await stack.enter_async_context(hands.checker)
         blobs = BlobStore(self.home.blobs)
 
         async def spill(data: bytes) -> Path:
@@ -171,8 +177,8 @@ class App:
             store=store,
             journal=store,
             model=route.name if route else "direct",
-            tools=self._tools(choice, route, terminal),
-            guard=AskFirst(off=choice.yolo or settings.approvals.mode == "off"),
+            tools=self._tools(choice, route, hands),
+            guard=ApprovalGuard(policy=hands.policy, off=unasked),
             assembler=self._assembler(route),
             spill=spill,
             redact=self.redact,
@@ -180,7 +186,7 @@ class App:
             ids=self._ids,
             limits=self._limits(choice),
         )
-        return parts, terminal
+        return parts, hands.terminal
 
     def _terminal(self, reaper: Reaper) -> LocalTerminal:
         passthrough = self._config.settings.terminal.env_passthrough
@@ -192,20 +198,40 @@ class App:
             clock=self.clock,
         )
 
-    def _tools(
-        self, choice: RunChoice, route: Route | None, terminal: LocalTerminal
-    ) -> Mapping[str, Tool]:
+    def _policy(self, choice: RunChoice, route: Route | None) -> PathPolicy:
         demo = route is not None and route.demo
         confine = Path.cwd().resolve() if demo and not choice.toolsets else None
-        bench = Workbench(
+        return path_policy(self.home, self.env, self._config.settings.security, confine)
+
+    def _hands(self, choice: RunChoice, route: Route | None, reaper: Reaper) -> Workbench:
+        settings = self._config.settings
+        return Workbench(
             home=self.home,
-            settings=self._config.settings,
+            settings=settings,
             redactor=self._redactor,
-            terminal=terminal,
-            confine=confine,
+            terminal=self._terminal(reaper),
+            policy=self._policy(choice, route),
+            files=LocalFiles(
+                home=str(self.home.user) if self.home.user else None,
+                records=self.home.commits,
+                clock=self.clock,
+                ripgrep=Ripgrep(self.env.get("PATH", "")),
+            ),
+            checker=Checker(
+                settings.lsp,
+                reaper=reaper,
+                env=child_environment(self.env, settings.terminal.env_passthrough),
+                clock=self.clock,
+            ),
+            checkpoints=None,
         )
+
+    def _tools(
+        self, choice: RunChoice, route: Route | None, hands: Workbench
+    ) -> Mapping[str, Tool]:
+        demo = route is not None and route.demo
         names = choice.toolsets or (DEMO_TOOLS if demo else ())
-        return chosen(registry(bench), names)
+        return chosen(registry(hands), names)
 
     def _assembler(self, route: Route | None) -> Assembler:
         lean = route is not None and route.demo

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Final
 
 import anyio
-import httpx2
 
 from hermes.core.errors import ModelError, UserError
 from hermes.models import errors
 from hermes.models.dialects.chat_completions import ChatCompletions
 from hermes.ports.model import Route
 from hermes.system.env import Environment
-from hermes.system.http import http_client
+from hermes.system.http import http_transport
+from hermes.system.http_port import HttpFault, HttpTransport
 from hermes.system.i18n import t
 
 DEADLINE: Final = 5.0
@@ -33,33 +33,31 @@ async def probe(route: Route, env: Environment, local_path: str) -> None:
             )
         return
     try:
-        client = http_client(route.base_url, env)
+        transport = http_transport(route.base_url, env)
     except OSError as e:
         raise ModelError(t("doctor.no_trust", reason=e), hint=t("doctor.no_trust_hint")) from e
-    async with client:
+    try:
         with anyio.move_on_after(DEADLINE):
-            await _ask(client, route)
+            await _ask(transport, route)
             return
+    finally:
+        with anyio.CancelScope(shield=True):
+            await transport.aclose()
     raise errors.stalled(route, "first_byte", DEADLINE)
 
 
-async def _ask(client: httpx2.AsyncClient, route: Route) -> None:
+async def _ask(transport: HttpTransport, route: Route) -> None:
     base, question, query = route.base_url.partition("?")
     url = base.rstrip("/").removesuffix("/chat/completions") + "/models" + question + query
     headers = {**ChatCompletions().headers(route), "Accept": "application/json"}
     try:
-        request = client.build_request("GET", url, headers=headers)
-        response = await client.send(request, stream=True, follow_redirects=False)
-    except (httpx2.HTTPError, httpx2.InvalidURL) as e:
+        answer = await transport.send("GET", url, headers)
+    except HttpFault as e:
         raise errors.from_transport(route, e, replying=False) from e
     body = bytearray()
-    with suppress(httpx2.HTTPError):
-        async for chunk in response.aiter_bytes():
+    with suppress(HttpFault):
+        while len(body) <= MAX_BODY and (chunk := await answer.read()):
             body += chunk
-            if len(body) > MAX_BODY:
-                break
-    await response.aclose()
-    if not response.is_success and response.status_code not in NO_LIST:
-        raise errors.from_status(
-            route, url, response.status_code, response.headers, bytes(body), full=False
-        )
+    await answer.aclose()
+    if not 200 <= answer.status < 300 and answer.status not in NO_LIST:
+        raise errors.from_status(route, url, answer.status, answer.headers, bytes(body), full=False)

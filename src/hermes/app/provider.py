@@ -13,7 +13,7 @@ from hermes.models.provider import HttpProvider
 from hermes.ports.model import ModelProvider, Route
 from hermes.system.config.load import Config
 from hermes.system.env import Environment
-from hermes.system.http import http_client
+from hermes.system.http import http_transport
 from hermes.system.i18n import t
 from hermes.system.lazy import load
 from hermes.system.paths import Home
@@ -30,7 +30,7 @@ async def provider_of(
         return HttpProvider(
             route,
             ChatCompletions(),
-            lambda: http_client(route.base_url, env),
+            lambda: http_transport(route.base_url, env),
             ids,
             Deadlines(first_byte=request.first_byte_timeout, idle=request.idle_timeout),
         )
@@ -47,7 +47,7 @@ async def provider_of(
     # lazy: only a run on the embedded model needs its dialect
     dialect = load("hermes.models.dialects.schema_union:SchemaUnion")()
     deadlines = Deadlines(first_byte=patience, idle=patience)
-    http = HttpProvider(route, dialect, lambda: http_client(LOOPBACK, env), ids, deadlines)
+    http = HttpProvider(route, dialect, lambda: http_transport(LOOPBACK, env), ids, deadlines)
     return LocalProvider(server, http)
 
 

@@ -2,18 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from hermes.core.errors import UserError
 from hermes.core.registry import Registration, Registry
-from hermes.ports.terminal import TerminalBackend
+from hermes.ports.checkpoint import Checkpoints
+from hermes.ports.files import Files
 from hermes.ports.tool import Tool
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
 from hermes.system.config.settings import Settings
 from hermes.system.i18n import t
 from hermes.system.paths import Home
+from hermes.terminals.local import LocalTerminal
+from hermes.tools.files.checks.checker import Checker
+from hermes.tools.files.patch import Patch
+from hermes.tools.files.path_locks import PathLocks
 from hermes.tools.files.read import ReadFile
+from hermes.tools.files.search import SearchFiles
+from hermes.tools.files.workspace import Workspace
 from hermes.tools.files.write import WriteFile
 from hermes.tools.terminal.command import Terminal
 
@@ -28,27 +34,44 @@ class Workbench:
     home: Home
     settings: Settings
     redactor: Redactor
-    terminal: TerminalBackend
-    confine: Path | None
+    terminal: LocalTerminal
+    policy: PathPolicy
+    files: Files
+    checker: Checker
+    checkpoints: Checkpoints | None
 
 
 def registry(bench: Workbench) -> Registry[Tool]:
     """Every built-in tool."""
     tools: Registry[Tool] = Registry("tool")
     settings, redactor = bench.settings, bench.redactor
-    policy = PathPolicy(home=bench.home.root, user=bench.home.user, confine=bench.confine)
+    policy = bench.policy
+
+    locks = PathLocks()
+    workspace = Workspace(bench.files, policy, locks=locks, checkpoints=bench.checkpoints)
+
+    def redact(text: str) -> str:
+        return redactor.redact(text, "file")
 
     def read_file() -> Tool:
         return ReadFile(
+            bench.files,
             policy,
-            lambda text: redactor.redact(text, "file"),
+            redact,
+            locks=locks,
             max_lines=settings.tool_output.max_lines,
             max_line=settings.tool_output.max_line_length,
             max_chars=settings.file_read_max_chars,
         )
 
     def write_file() -> Tool:
-        return WriteFile(policy=policy)
+        return WriteFile(workspace, bench.checker)
+
+    def patch() -> Tool:
+        return Patch(workspace, bench.checker, redact)
+
+    def search_files() -> Tool:
+        return SearchFiles(bench.files, policy, redact, locks=locks)
 
     def terminal() -> Tool:
         return Terminal(
@@ -58,7 +81,7 @@ def registry(bench: Workbench) -> Registry[Tool]:
             max_bytes=settings.tool_output.max_bytes,
         )
 
-    for make in (read_file, terminal, write_file):
+    for make in (read_file, terminal, write_file, patch, search_files):
         tools.add(Registration(name=make.__name__, owner="hermes", item=make))
     return tools
 

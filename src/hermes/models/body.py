@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import anyio
-import httpx2
 
 from hermes.core.errors import BadReply
 from hermes.models import errors
 from hermes.models.sse import EventSplitter, begins_like_events
 from hermes.ports.model import Route
+from hermes.system.http_port import HttpAnswer, HttpFault
 
 MAX_EVENT: Final = 40 * 1024 * 1024
 """Bytes of one event, or of a whole JSON reply."""
@@ -46,14 +46,11 @@ class TimedBody:
     """The bytes of a response. `whole` is the body itself once it turned out to be one JSON object;
     `complete` is set by the reader once nothing needful is missing."""
 
-    def __init__(
-        self, response: httpx2.Response, route: Route, deadlines: Deadlines, due: float
-    ) -> None:
+    def __init__(self, answer: HttpAnswer, route: Route, deadlines: Deadlines, due: float) -> None:
         self.route = route
         self.complete = False
         self.whole = b""
-        self._response = response
-        self._chunks = response.aiter_bytes()
+        self._answer = answer
         self._deadlines = deadlines
         self._due: float | None = due
         self._phase: errors.Deadline = "first_byte"
@@ -67,14 +64,11 @@ class TimedBody:
         due = min(self._due, now + self._deadlines.trailer) if self.complete else self._due
         with anyio.CancelScope(deadline=due):
             try:
-                while not (chunk := await anext(self._chunks, None)):
-                    if chunk is None:
-                        return b""
-            except httpx2.HTTPError as e:
+                return await self._answer.read()
+            except HttpFault as e:
                 if self.complete:
                     return b""
                 raise errors.from_transport(self.route, e, replying=True) from e
-            return chunk
         if self.complete:
             return b""
         raise errors.stalled(self.route, self._phase, self._deadlines.seconds(self._phase))
@@ -82,8 +76,8 @@ class TimedBody:
     async def drain(self) -> None:
         """Read what follows a reply that has ended, so that its connection can serve the next
         request; without it each step of a turn would connect, and shake hands, anew."""
-        with anyio.move_on_after(LEFTOVER), suppress(httpx2.HTTPError):
-            async for _ in self._chunks:
+        with anyio.move_on_after(LEFTOVER), suppress(HttpFault):
+            while await self._answer.read():
                 pass
 
     def progress(self) -> None:
@@ -93,8 +87,8 @@ class TimedBody:
 
     def not_protocol(self, start: bytes) -> BadReply:
         """This is not what a model's endpoint sends."""
-        kind = self._response.headers.get("content-type", "")
-        return errors.not_protocol(self.route, self._response.status_code, kind, start)
+        kind = self._answer.headers.get("content-type", "")
+        return errors.not_protocol(self.route, self._answer.status, kind, start)
 
 
 async def payloads(body: TimedBody) -> AsyncGenerator[bytes, None]:

@@ -8,7 +8,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-import httpx2
 import msgspec
 
 from hermes.core.errors import (
@@ -24,6 +23,7 @@ from hermes.core.errors import (
 )
 from hermes.core.text import clean
 from hermes.ports.model import Route
+from hermes.system.http_port import HttpFault
 from hermes.system.i18n import t
 
 Deadline = Literal["connect", "first_byte", "idle"]
@@ -133,18 +133,18 @@ def dropped(route: Route) -> StreamDropped:
     return StreamDropped(t("models.dropped", host=host_of(route.base_url)), retry_after=0.0)
 
 
-def from_transport(route: Route, error: Exception, *, replying: bool) -> ModelError:
+def from_transport(route: Route, error: HttpFault, *, replying: bool) -> ModelError:
     """The error that a failed connection means; `replying` once the reply had begun."""
     host = host_of(route.base_url)
     causes = tuple(_causes(error))
     cause = _plain(causes)
-    if isinstance(error, httpx2.ProxyError):
+    if error.stage == "proxy":
         return Overloaded(
             t("models.no_proxy", host=host, cause=cause),
             hint=t("models.no_proxy_hint"),
             retry_after=RETRY_SOON,
         )
-    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+    if error.stage == "address":
         return ModelError(
             t("models.bad_address", url=route.base_url), hint=t("models.bad_address_hint")
         )
@@ -152,7 +152,7 @@ def from_transport(route: Route, error: Exception, *, replying: bool) -> ModelEr
         return ModelError(t("models.no_tls", host=host, cause=cause), hint=t("models.no_tls_hint"))
     if any(isinstance(c, socket.gaierror) for c in causes):
         name = "no_name"
-    elif isinstance(error, httpx2.ConnectError):
+    elif error.stage == "connect":
         name = "nothing_answers"
     elif replying:
         return dropped(route)

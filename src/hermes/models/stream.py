@@ -10,7 +10,6 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 import anyio
-import httpx2
 
 from hermes.core.entries import AssistantEntry
 from hermes.core.errors import Bug, ModelError
@@ -21,6 +20,7 @@ from hermes.models import errors
 from hermes.models.body import Deadlines, TimedBody, payloads
 from hermes.models.wire import Dialect, ReplyReader
 from hermes.ports.model import ModelChunk, Reply, Route
+from hermes.system.http_port import HttpAnswer, HttpFault, HttpTransport
 from hermes.version import __version__
 
 MAX_ERROR_BODY: Final = 64 * 1024
@@ -40,14 +40,14 @@ class HttpConversation:
         *,
         route: Route,
         dialect: Dialect,
-        client: httpx2.AsyncClient,
+        transport: HttpTransport,
         ids: IdSource,
         deadlines: Deadlines,
     ) -> None:
         self._epoch = epoch
         self._route = route
         self._dialect = dialect
-        self._client = client
+        self._transport = transport
         self._ids = ids
         self._deadlines = deadlines
         head, self._carry = dialect.head(epoch, route)
@@ -63,7 +63,7 @@ class HttpConversation:
     def body(self, transcript: Transcript, *, may_call: bool = True) -> bytes:
         """The bytes that asking for the reply to `transcript` would send."""
         self._encode(transcript)
-        return bytes(self._prefix) + self._dialect.tail(self._epoch, may_call=may_call)
+        return b"".join((self._prefix, self._dialect.tail(self._epoch, may_call=may_call)))
 
     def estimate(self, transcript: Transcript) -> Usage:
         """Input tokens by size, calibrated by the last reply; the cost of reading them."""
@@ -79,17 +79,17 @@ class HttpConversation:
     ) -> AsyncIterator[AsyncIterator[ModelChunk]]:
         """Ask; see the port. The connection is closed when the block is left."""
         body = self.body(transcript, may_call=may_call)
-        response, deadline = await self._send(body)
+        answer, deadline = await self._send(body)
         try:
-            if response.status_code != 200:
-                raise await self._refusal(response, transcript)
+            if answer.status != 200:
+                raise await self._refusal(answer, transcript)
             reader = self._dialect.reader(self._epoch, self._route, self._ids, self._taken)
-            timed = TimedBody(response, self._route, self._deadlines, deadline)
+            timed = TimedBody(answer, self._route, self._deadlines, deadline)
             async with aclosing(self._chunks(timed, reader, len(body))) as chunks:
                 yield chunks
         finally:
             with anyio.move_on_after(1, shield=True):
-                await response.aclose()
+                await answer.aclose()
 
     def _encode(self, transcript: Transcript) -> None:
         if transcript.epoch != self._epoch:
@@ -103,46 +103,37 @@ class HttpConversation:
             if isinstance(entry, AssistantEntry):
                 self._taken.update(call.id for call in entry.calls)
 
-    async def _send(self, body: bytes) -> tuple[httpx2.Response, float]:
-        """The response once its headers are here, and when its first event is due."""
+    async def _send(self, body: bytes) -> tuple[HttpAnswer, float]:
+        """The answer once its headers are here, and when its first event is due."""
         phase: errors.Deadline = "connect"
         due = anyio.current_time() + self._deadlines.first_byte
         with anyio.move_on_after(self._deadlines.seconds(phase)) as scope:
 
-            async def trace(name: str, _: object) -> None:
+            def connected() -> None:
                 nonlocal phase
-                if name.endswith("send_request_headers.started"):
-                    phase = "first_byte"
-                    scope.deadline = due
+                phase = "first_byte"
+                scope.deadline = due
 
+            url = self._dialect.url(self._route)
             headers = {"User-Agent": f"hermes/{__version__}", **self._dialect.headers(self._route)}
             try:
-                request = self._client.build_request(
-                    "POST",
-                    self._dialect.url(self._route),
-                    content=body,
-                    headers=headers,
-                    extensions={"trace": trace},
-                )
-                response = await self._client.send(request, stream=True, follow_redirects=False)
-            except (httpx2.HTTPError, httpx2.InvalidURL) as e:
+                answer = await self._transport.send("POST", url, headers, body, connected=connected)
+            except HttpFault as e:
                 raise errors.from_transport(self._route, e, replying=False) from e
-            return response, scope.deadline
+            return answer, scope.deadline
         raise errors.stalled(self._route, phase, self._deadlines.seconds(phase))
 
-    async def _refusal(self, response: httpx2.Response, transcript: Transcript) -> ModelError:
+    async def _refusal(self, answer: HttpAnswer, transcript: Transcript) -> ModelError:
         body = bytearray()
-        with anyio.move_on_after(self._deadlines.idle), suppress(httpx2.HTTPError):
-            async for chunk in response.aiter_bytes():
+        with anyio.move_on_after(self._deadlines.idle), suppress(HttpFault):
+            while len(body) <= MAX_ERROR_BODY and (chunk := await answer.read()):
                 body += chunk
-                if len(body) > MAX_ERROR_BODY:
-                    break
         window = self._route.window
         return errors.from_status(
             self._route,
-            str(response.url),
-            response.status_code,
-            response.headers,
+            self._dialect.url(self._route),
+            answer.status,
+            answer.headers,
             bytes(body[:MAX_ERROR_BODY]),
             full=window is not None and self.estimate(transcript).input >= NEARLY_FULL * window,
         )

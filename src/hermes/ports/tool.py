@@ -50,13 +50,18 @@ class SessionState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """All that a call may reach; no globals."""
+    """All that a call may reach; no globals.
+
+    `touches` is what the tool said it would touch when the call was allowed; it may not change
+    anything else.
+    """
 
     session: SessionId
     turn: TurnId
     call: CallId
     origin: Origin
     state: SessionState
+    touches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +78,12 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec: ...
 
-    def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
-        """The canonical absolute paths this call reads or writes; empty if none is known."""
+    async def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
+        """The canonical absolute paths this call reads or writes; empty if none is known.
+
+        A folder stands for all below it. Raises ToolError for arguments that name no path; the
+        call is answered with that and not run.
+        """
         ...
 
     def summary(self, arguments: Arguments) -> str:

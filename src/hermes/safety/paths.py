@@ -1,82 +1,168 @@
-"""Which paths a file tool may read or write; decided on canonical paths only.
+"""The path policy: which paths are hidden, which are read-only, which a person is asked about.
 
-A heuristic of this process: a shell command does not pass here. Sources of the lists: the
-reference's contract (read deny, write deny, sensitive prefixes).
+One object, which the file tools obey, and from which a sandbox of the operating system is made: it
+answers for one path, and shows the lists that its answers come from. In this process it is a
+heuristic, as a shell command does not pass here.
 """
 
-from dataclasses import dataclass
+import os
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, final
 
-SECRET_FILES: Final = frozenset(
-    {".env", ".env.local", ".env.development", ".env.production", ".env.test", ".env.staging"}
-    | {".envrc"}
+from hermes.safety.path_area import Area, anywhere_in, below
+from hermes.safety.path_lists import (
+    CONTAINER_SOCKETS,
+    CREDENTIALS,
+    HOME_DATABASES,
+    HOME_OWN,
+    HOME_SECRETS,
+    INSTRUCTIONS,
+    MIRRORS,
+    RUN_BY_GIT,
+    SECRET_FILES,
+    SSH_SETTINGS,
+    START_FILES,
+    SYSTEM,
 )
-HOME_SECRETS: Final = (
-    "auth.json",
-    "auth.lock",
-    ".anthropic_oauth.json",
-    "webhook_subscriptions.json",
-    "auth",
-    "mcp-tokens",
-    "browser-profile",
-    "vault",
-    "cache/config.json",
-)
-CREDENTIALS: Final = [
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gh",
-    ".config/gcloud",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-]
-SYSTEM: Final = ("/etc", "/boot", "/usr/lib/systemd", "/private/etc", "/private/var/db")
-OWN_FILES: Final = [
-    "hermes.db",
-    "hermes.db-wal",
-    "hermes.db-shm",
-    "state.db",
-    "config.yaml",
-    "config.yaml.last-good",
-    "locks",
-]
+from hermes.system.i18n import t
+
+ANYWHERE: Final = (Path("/"),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@final
 class PathPolicy:
-    """What is hidden and what is read-only. `confine` limits reading to one folder (the demo)."""
+    """What may be done with a path. All paths it is asked about are canonical.
 
-    home: Path
-    user: Path | None
-    confine: Path | None = None
+    `home` is the home of Hermes (of one profile), `user` the person's own; `people` are further
+    homes of persons with credentials of their own. `safe_roots`, if any, are the only folders that
+    may be written. `interpreter` is the Python that runs Hermes. `protect` asks about files that
+    instruct agents, `extra` adds patterns to them. `confine` limits reading to one folder, with
+    nothing to be written (the demo).
+    """
+
+    def __init__(
+        self,
+        *,
+        home: Path,
+        user: Path | None,
+        people: Sequence[Path] = (),
+        safe_roots: Sequence[Path] = (),
+        interpreter: Sequence[Path] = (),
+        protect: bool = True,
+        extra: Sequence[str] = (),
+        confine: Path | None = None,
+    ) -> None:
+        self._home = _real(home)
+        self.user = user
+        self._people = tuple(map(_real, dict.fromkeys((*((user,) if user else ()), *people))))
+        self._safe_roots = tuple(map(_real, safe_roots))
+        self._interpreter = tuple(interpreter)
+        self._protect = protect
+        self._extra = tuple(extra)
+        self._confine = None if confine is None else _real(confine)
 
     def unreadable(self, path: Path) -> str | None:
-        """Why the canonical `path` may not be read, or None."""
-        if self.confine is not None and not path.is_relative_to(self.confine):
-            return f"only files under {self.confine} can be read here"
-        if path.name.lower() in SECRET_FILES:
-            return "files of this name hold secrets and are not read"
-        if any(path.is_relative_to(self.home / name) for name in HOME_SECRETS):
-            return "this file holds Hermes's own secrets and is not read"
-        return None
+        """Why `path` may not be read, or None. Completes "it was not read: ..."."""
+        if self._confine is not None and not path.is_relative_to(self._confine):
+            return f"only files under {self._confine} can be read here"
+        return next((area.reason for area in self.hidden if area.holds(path)), None)
 
     def unwritable(self, path: Path) -> str | None:
-        """Why the canonical `path` may not be written, or None."""
-        if self.confine is not None:
-            return "nothing can be written here"
-        if reason := next((p for p in SYSTEM if path.is_relative_to(p)), None):
-            return f"files under {reason} are not written by this tool"
-        own = (*HOME_SECRETS, *OWN_FILES, ".env")
-        if any(path.is_relative_to(self.home / name) for name in own):
-            return "this file is Hermes's own and is not written by a tool"
-        if self.user is not None and any(path.is_relative_to(self.user / n) for n in CREDENTIALS):
-            return "this is a credential store and is not written by a tool"
-        return None
+        """Why `path` may not be written, even if a person allowed it, or None."""
+        if not any(path.is_relative_to(root) for root in self.writable):
+            if self._confine is not None:
+                return "nothing can be written here"
+            allowed = os.pathsep.join(map(str, self._safe_roots))
+            return f"HERMES_WRITE_SAFE_ROOT allows writing only under {allowed}"
+        areas = (*self.read_only, *self.hidden[1:])
+        return next((area.reason for area in areas if area.holds(path)), None)
+
+    def sensitive(self, path: Path) -> bool:
+        """Whether `path` decides about the whole machine or about Hermes itself; the reference
+        tells such a refusal with fewer keys."""
+        machine = (self.read_only[0], self.hidden[-1])
+        return path == self._home / "config.yaml" or any(area.holds(path) for area in machine)
+
+    def asks(self, path: Path) -> str | None:
+        """Why a person has to allow it before `path` is written, or None."""
+        return next((area.reason for area in self.asked if area.holds(path)), None)
+
+    @cached_property
+    def hidden(self) -> tuple[Area, ...]:
+        """What is not read. Not written either, except for the first of these, environment files
+        of projects: a person may allow that."""
+        own = below(self._homes, (*HOME_SECRETS, *HOME_DATABASES))
+        profiles = [anywhere_in(home / "profiles", HOME_SECRETS) for home in self._homes]
+        profiles += [anywhere_in(home / "profiles", HOME_DATABASES) for home in self._homes]
+        return (
+            Area("files of this name hold secrets", patterns=SECRET_FILES),
+            Area(
+                "it holds Hermes's own secrets or conversations",
+                roots=own,
+                patterns=sum(profiles, ()),
+            ),
+            Area(
+                "it is in a store of credentials",
+                roots=below(self._people, CREDENTIALS),
+                but=below(self._people, SSH_SETTINGS),
+            ),
+            Area(
+                "who speaks to a container engine owns the machine",
+                roots=below(self._people, (".docker/run/docker.sock",))
+                + below((Path("/"),), CONTAINER_SOCKETS),
+            ),
+        )
+
+    @cached_property
+    def read_only(self) -> tuple[Area, ...]:
+        """What may be read and is written by nobody, not even if a person allowed it."""
+        others = tuple(home for home in self._homes if home != self._home)
+        another = "it belongs to another profile"
+        return (
+            Area("it belongs to the system", roots=below(ANYWHERE, SYSTEM)),
+            Area("it is Hermes's own", roots=below((self._home,), HOME_OWN)),
+            Area(another, roots=others, but=(self._home,)),
+            Area(another, roots=(self._home / "profiles",)),
+            Area("it is a part of the Python that runs Hermes", roots=self._interpreter),
+            Area(
+                "it is a sandbox's own copy of a home of Hermes; what is written there "
+                "does not reach the real one",
+                patterns=MIRRORS,
+            ),
+        )
+
+    @property
+    def writable(self) -> tuple[Path, ...]:
+        """The folders below which writing is allowed at all, as far as nothing else is said."""
+        if self._confine is not None:
+            return ()
+        return self._safe_roots or ANYWHERE
+
+    @cached_property
+    def asked(self) -> tuple[Area, ...]:
+        """What is written only if a person allows it; whoever cannot ask may not write it."""
+        instructions = Area(t("safety.instructions"), patterns=(*INSTRUCTIONS, *self._extra))
+        return (
+            Area(t("safety.secrets"), patterns=SECRET_FILES),
+            Area(t("safety.ssh"), roots=below(self._people, SSH_SETTINGS)),
+            Area(t("safety.home"), roots=(self._home,)),
+            Area(
+                t("safety.runs"),
+                roots=below(self._people, START_FILES),
+                patterns=RUN_BY_GIT,
+            ),
+            *((instructions,) if self._protect else ()),
+        )
+
+    @cached_property
+    def _homes(self) -> tuple[Path, ...]:
+        """The homes of Hermes that are known here; profiles are in them."""
+        inside = self._home.parent.name == "profiles"
+        base = self._home.parent.parent if inside else self._home
+        return tuple(dict.fromkeys((base, *(_real(each / ".hermes") for each in self._people))))
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

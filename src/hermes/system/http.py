@@ -1,39 +1,45 @@
-"""The one place that makes HTTP clients: proxies, trust, no redirects, no hidden time-outs.
-
-Importing this module imports httpx2 (about 50 ms); whoever does so is about to make a request.
-"""
+"""The one place that makes HTTP transports: proxies, trust, no redirects, no hidden time-outs."""
 
 import ssl
+import sys
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
-import httpx2
+from hermes.system.http_direct import DirectTransport
+from hermes.system.http_port import HttpTransport
+from hermes.system.lazy import load
 
-from hermes.core.errors import UserError
-from hermes.system.i18n import t
+AUTHORITIES: Final = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+"""Where Linux distributions keep them, for a Python that was built to look elsewhere."""
 
 
-def http_client(url: str, environment: Mapping[str, str]) -> httpx2.AsyncClient:
-    """A client for requests to the host of `url`.
+def http_transport(url: str, environment: Mapping[str, str]) -> HttpTransport:
+    """A transport for requests to the host of `url`.
 
     Proxies come from `environment` (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, either
-    case), trust from the system or from `SSL_CERT_FILE`. It follows no redirect, keeps no cookie
-    for another host and has no deadline: the caller's scopes are the only ones.
+    case), trust from the system or from `SSL_CERT_FILE`.
     Raises OSError or ssl.SSLError if `SSL_CERT_FILE` cannot be used, UserError for a SOCKS proxy
     without the extra that it needs.
     """
     proxy = proxy_for(url, environment)
-    try:
-        return httpx2.AsyncClient(
-            verify=_trust(url, proxy, environment),
-            proxy=proxy,
-            trust_env=False,
-            timeout=None,
-            follow_redirects=False,
-        )
-    except ImportError as e:
-        raise UserError(t("models.no_socks"), hint=t("models.no_socks_hint")) from e
+    if proxy is None and urlsplit(url).scheme == "http":
+        # No handshake will happen. Reading the machine's certificates would cost 0.3 s for nothing;
+        # this context trusts nobody, so a mistake here fails closed.
+        return DirectTransport(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    trust = _trust(environment)
+    if proxy is None:
+        return DirectTransport(trust)
+    # lazy: httpx2 costs 50 ms, and only proxies need it
+    proxied: HttpTransport = load("hermes.system.http_proxied:ProxiedTransport")(proxy, trust)
+    return proxied
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
@@ -75,11 +81,18 @@ def _matches(host: str, rule: str) -> bool:
     return rule == "*" or (name != "" and (host == name or host.endswith(f".{name}")))
 
 
-def _trust(url: str, proxy: str | None, environment: Mapping[str, str]) -> ssl.SSLContext | bool:
-    if proxy is None and urlsplit(url).scheme == "http":
-        # No handshake will happen. Reading the machine's certificates would cost 0.3 s for nothing;
-        # this context trusts nobody, so a mistake here fails closed.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _trust(environment: Mapping[str, str]) -> ssl.SSLContext:
     if bundle := environment.get("SSL_CERT_FILE"):
         return ssl.create_default_context(cafile=bundle)
-    return True
+    if sys.platform != "linux":
+        # lazy: httpx2 asks the system's own trust store there; on Linux there are only files
+        trust: ssl.SSLContext = load("httpx2:create_ssl_context")(trust_env=False)
+        return trust
+    context = ssl.create_default_context()
+    paths = ssl.get_default_verify_paths()
+    if not any((paths.cafile, paths.capath)):
+        for bundle in AUTHORITIES:
+            if Path(bundle).is_file():
+                context.load_verify_locations(cafile=bundle)
+                break
+    return context

@@ -92,6 +92,11 @@ class Home(Struct, frozen=True):
         return self.root / "cache"
 
     @property
+    def commits(self) -> Path:
+        """Records of changes to files that are under way."""
+        return self.root / "commits"
+
+    @property
     def locks(self) -> Path:
         return self.root / "locks"
 

@@ -14,6 +14,7 @@ from hermes.core.usage import Price
 Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
+Wait = Annotated[float, Meta(ge=0)]
 Dollars = Annotated[float, Meta(ge=0)]
 
 
@@ -105,6 +106,7 @@ class SecuritySection(Struct, frozen=True, kw_only=True):
 
     redact_secrets: bool = True
     protected_instruction_files: bool = True
+    protected_instruction_extra_patterns: tuple[str, ...] = ()
 
 
 class ToolOutputSection(Struct, frozen=True, kw_only=True):
@@ -113,6 +115,32 @@ class ToolOutputSection(Struct, frozen=True, kw_only=True):
     max_bytes: Positive = 50_000
     max_lines: Positive = 2_000
     max_line_length: Positive = 2_000
+
+
+class LspServerSection(Struct, frozen=True, kw_only=True):
+    """A language server of one's own: its program on PATH with arguments, the suffixes it serves,
+    and the files that mark a project's root. `language_id` is the protocol's, empty: its name."""
+
+    command: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    language_id: str = ""
+    markers: tuple[str, ...] = ()
+    disabled: bool = False
+
+
+class LspSection(Struct, frozen=True, kw_only=True):
+    """Language servers after an edit. `wait_mode` full also tells of other files. An empty
+    `trusted_workspaces` trusts the session's own; `broken_retry_seconds` 0 is 30, then doubled."""
+
+    enabled: bool = True
+    wait_mode: Literal["document", "full"] = "document"
+    wait_timeout: Seconds = 5.0
+    warmup_timeout: Wait = 0.0
+    broken_retry_seconds: Wait = 0.0
+    exclude_roots: tuple[str, ...] = ()
+    trusted_workspaces: tuple[str, ...] = ()
+    idle_timeout: Seconds = 600.0
+    servers: Mapping[str, LspServerSection] = field(default_factory=dict)
 
 
 class DisplaySection(Struct, frozen=True, kw_only=True):

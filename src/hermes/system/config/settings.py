@@ -10,6 +10,7 @@ from hermes.system.config.sections import (
     BudgetSection,
     DisplaySection,
     LoggingSection,
+    LspSection,
     ModelSection,
     Positive,
     ProviderSection,
@@ -35,6 +36,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     approvals: ApprovalsSection = field(default_factory=ApprovalsSection)
     security: SecuritySection = field(default_factory=SecuritySection)
     tool_output: ToolOutputSection = field(default_factory=ToolOutputSection)
+    lsp: LspSection = field(default_factory=LspSection)
     display: DisplaySection = field(default_factory=DisplaySection)
     logging: LoggingSection = field(default_factory=LoggingSection)
     store: StoreSection = field(default_factory=StoreSection)

@@ -122,7 +122,7 @@ class Terminal:
     def spec(self) -> ToolSpec:
         return self._spec
 
-    def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
+    async def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
         """Nobody knows what a command touches."""
         return ()
 

@@ -1,0 +1,1 @@
+"""The files of any machine that a POSIX shell can be started on."""

@@ -1,0 +1,1 @@
+"""What is checked before and after a file is written."""

@@ -1,0 +1,111 @@
+"""What the file tools ask before and after they write: one object for a whole Hermes.
+
+Its parts are imported when they are first used: 30 ms that a run which writes no file does not pay.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import anyio
+from anyio.abc import TaskGroup
+
+from hermes.core.clock import Clock
+from hermes.core.errors import Bug
+from hermes.system.config.sections import LspSection
+from hermes.system.process import Reaper
+
+if TYPE_CHECKING:
+    from hermes.tools.files.checks.lint import Lint
+    from hermes.tools.files.checks.lsp.pool import LanguageServers
+    from hermes.tools.files.checks.programs import Programs
+
+SHORT: Final = 10_000
+"""Characters that are parsed at once; a longer text is in a thread, so that nobody waits."""
+
+
+class Checker:
+    """The syntax gate, the linters and the language servers.
+
+    Use as an async context manager: language servers live in it and end with it, within a second.
+    `env` is the environment of the programs, which are looked for on its PATH only.
+    """
+
+    def __init__(
+        self, settings: LspSection, *, reaper: Reaper, env: Mapping[str, str], clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._reaper = reaper
+        self._env = env
+        self._clock = clock
+        self._running: Programs | None = None
+        self._group: TaskGroup | None = None
+        self._servers: LanguageServers | None = None
+
+    async def __aenter__(self) -> Self:
+        self._group = await anyio.create_task_group().__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        group, servers = self._group, self._servers
+        self._group = self._servers = None
+        if group is None:
+            return None
+        try:
+            if servers:
+                await servers.aclose()
+        finally:
+            group.cancel_scope.cancel()
+            ended = await group.__aexit__(kind, error, trace)
+        return ended
+
+    async def gate(self, path: str, old: str | None, new: str) -> str | None:
+        """See `syntax.gate`."""
+        # lazy: see above
+        from hermes.tools.files.checks.syntax import gate
+
+        if len(new) <= SHORT:
+            return gate(path, old, new)
+        return await anyio.to_thread.run_sync(gate, path, old, new, abandon_on_cancel=True)
+
+    async def lint(self, path: str, old: str | None, new: str) -> "Lint":
+        """See `lint.lint`."""
+        # lazy: see above
+        from hermes.tools.files.checks.lint import lint
+
+        return await lint(path, old, new, self._programs())
+
+    async def diagnostics(
+        self, path: str, old: str | None, new: str, *, workspace: str
+    ) -> str | None:
+        """See `lsp.pool.LanguageServers.diagnostics`."""
+        if not self._settings.enabled:
+            return None
+        if self._group is None:
+            raise Bug("language servers live inside `async with Checker(...)`")
+        if self._servers is None:
+            # lazy: see above
+            from hermes.tools.files.checks.lsp.pool import LanguageServers
+
+            self._servers = LanguageServers(
+                self._settings,
+                programs=self._programs(),
+                reaper=self._reaper,
+                env=self._env,
+                clock=self._clock,
+                group=self._group,
+            )
+        return await self._servers.diagnostics(path, old, new, workspace)
+
+    def _programs(self) -> "Programs":
+        if self._running is None:
+            # lazy: see above
+            from hermes.tools.files.checks.programs import Programs
+
+            self._running = Programs(self._reaper, self._env)
+        return self._running
