@@ -87,7 +87,7 @@ def test_a_result_of_several_lines_is_still_one_line(program: Program) -> None:
     (program.cwd / "big.txt").write_text(f"{'y' * 90}\n" * 5000, encoding="utf-8")
     (program.home).mkdir()
     (program.home / "config.yaml").write_text("file_read_max_chars: 10000000\n", encoding="utf-8")
-    wish = {"tool": "read_file", "args": {"path": "big.txt", "limit": 5000}}
+    wish = {"tool": "search_files", "args": {"pattern": "y", "limit": 5000}}
     (answer,) = lines(program, wish)
     assert isinstance(answer, str)
     assert answer.startswith("<persisted-output>\n")

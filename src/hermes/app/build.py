@@ -16,6 +16,7 @@ import anyio
 from hermes.agent.direct import DirectCalls, direct
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
+from hermes.app.checkpoints import checkpoint_store, prune_when_due
 from hermes.app.policy import path_policy
 from hermes.app.route import route_of
 from hermes.app.tools import Workbench, chosen, registry
@@ -32,6 +33,7 @@ from hermes.safety.chain import ApprovalGuard
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
 from hermes.stores.blobs import BlobStore
+from hermes.stores.checkpoints.store import CheckpointStore
 from hermes.stores.sqlite.store import SqliteStore
 from hermes.surfaces.cli.services import RunChoice
 from hermes.system.config.load import Config, load
@@ -168,6 +170,9 @@ class App:
         hands = self._hands(choice, route, reaper)
         stack.push_async_callback(hands.terminal.aclose)
         await stack.enter_async_context(hands.checker)
+        if hands.checkpoints is not None:
+            stack.push_async_callback(hands.checkpoints.aclose)
+            await prune_when_due(hands.checkpoints, self.home, settings.checkpoints, self.clock)
         blobs = BlobStore(self.home.blobs)
 
         async def spill(data: bytes) -> Path:
@@ -205,26 +210,48 @@ class App:
 
     def _hands(self, choice: RunChoice, route: Route | None, reaper: Reaper) -> Workbench:
         settings = self._config.settings
+        files = self._files()
         return Workbench(
             home=self.home,
             settings=settings,
             redactor=self._redactor,
             terminal=self._terminal(reaper),
             policy=self._policy(choice, route),
-            files=LocalFiles(
-                home=str(self.home.user) if self.home.user else None,
-                records=self.home.commits,
-                clock=self.clock,
-                ripgrep=Ripgrep(self.env.get("PATH", "")),
-            ),
+            files=files,
             checker=Checker(
                 settings.lsp,
                 reaper=reaper,
                 env=child_environment(self.env, settings.terminal.env_passthrough),
                 clock=self.clock,
             ),
-            checkpoints=None,
+            checkpoints=self._checkpoints(files) if settings.checkpoints.enabled else None,
         )
+
+    def _files(self) -> LocalFiles:
+        return LocalFiles(
+            home=str(self.home.user) if self.home.user else None,
+            records=self.home.commits,
+            clock=self.clock,
+            ripgrep=Ripgrep(self.env.get("PATH", "")),
+        )
+
+    def _checkpoints(self, files: LocalFiles) -> CheckpointStore:
+        return checkpoint_store(
+            self.home,
+            self._config.settings.checkpoints,
+            files=files,
+            env=self.env,
+            clock=self.clock,
+            ids=self._ids,
+        )
+
+    @asynccontextmanager
+    async def checkpoints(self) -> AsyncIterator[CheckpointStore]:
+        store = self._checkpoints(self._files())
+        try:
+            yield store
+        finally:
+            await store.aclose()
 
     def _tools(
         self, choice: RunChoice, route: Route | None, hands: Workbench

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from hermes.core.errors import UserError
 from hermes.core.registry import Registration, Registry
-from hermes.ports.checkpoint import Checkpoints
 from hermes.ports.files import Files
 from hermes.ports.tool import Tool
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
+from hermes.stores.checkpoints.store import CheckpointStore
 from hermes.system.config.settings import Settings
 from hermes.system.i18n import t
 from hermes.system.paths import Home
@@ -38,7 +38,7 @@ class Workbench:
     policy: PathPolicy
     files: Files
     checker: Checker
-    checkpoints: Checkpoints | None
+    checkpoints: CheckpointStore | None
 
 
 def registry(bench: Workbench) -> Registry[Tool]:
@@ -77,6 +77,7 @@ def registry(bench: Workbench) -> Registry[Tool]:
         return Terminal(
             backend=bench.terminal,
             redact=redactor.terminal,
+            checkpoints=bench.checkpoints,
             default_timeout=settings.terminal.timeout,
             max_bytes=settings.tool_output.max_bytes,
         )

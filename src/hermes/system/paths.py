@@ -92,6 +92,11 @@ class Home(Struct, frozen=True):
         return self.root / "cache"
 
     @property
+    def checkpoints(self) -> Path:
+        """What files held before tools changed them."""
+        return self.root / "checkpoints"
+
+    @property
     def commits(self) -> Path:
         """Records of changes to files that are under way."""
         return self.root / "commits"

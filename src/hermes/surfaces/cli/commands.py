@@ -1,6 +1,7 @@
 """Every command of the terminal, in the order that help shows them."""
 
 import argparse
+from collections.abc import Callable
 
 from hermes.ports.command import CommandSpec
 
@@ -105,6 +106,47 @@ def _completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", nargs="?", choices=("bash", "zsh", "fish"), default="bash")
 
 
+def _checkpoints(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--limit", type=int, default=20, metavar="N")
+
+
+def _checkpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("number", type=int, metavar="N")
+
+
+def _checkpoint_diff(parser: argparse.ArgumentParser) -> None:
+    _checkpoint(parser)
+    parser.add_argument("path", nargs="?", default="", metavar="FILE")
+    parser.add_argument("--no-redact", action="store_true")
+
+
+def _restore(parser: argparse.ArgumentParser) -> None:
+    _checkpoint(parser)
+    parser.add_argument("paths", nargs="*", metavar="PATH")
+    parser.add_argument("--only", action="store_true")
+    parser.add_argument("--overwrite", action="store_true")
+    parser.add_argument("--dry-run", action="store_true")
+
+
+def _prune(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keep-orphans", action="store_true")
+    parser.add_argument("--dry-run", action="store_true")
+
+
+def _clear(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-f", "--force", action="store_true")
+
+
+def _verb(name: str, run: str, arguments: Callable[[argparse.ArgumentParser], None]) -> CommandSpec:
+    return CommandSpec(
+        name=name,
+        help=f"cli.checkpoints_{name}",
+        run=f"{CLI}.checkpoints:{run}",
+        arguments=arguments,
+    )
+
+
 COMMANDS = (
     CommandSpec(name="chat", help="cli.chat", run=f"{CLI}.entry:chat", arguments=_chat),
     CommandSpec(
@@ -170,6 +212,21 @@ COMMANDS = (
                 run=f"{CLI}.config:explain",
                 arguments=_key,
             ),
+        ),
+    ),
+    CommandSpec(
+        name="checkpoints",
+        help="cli.checkpoints",
+        run=f"{CLI}.checkpoints:list_",
+        arguments=_checkpoints,
+        children=(
+            _verb("list", "list_", _checkpoints),
+            _verb("status", "list_", _checkpoints),
+            _verb("show", "show", _checkpoint),
+            _verb("diff", "diff", _checkpoint_diff),
+            _verb("restore", "restore", _restore),
+            _verb("prune", "prune", _prune),
+            _verb("clear", "clear", _clear),
         ),
     ),
     CommandSpec(

@@ -13,6 +13,7 @@ from hermes.ports.model import Route
 from hermes.ports.session import SessionHost
 from hermes.ports.store import SessionStore
 from hermes.ports.tool import ToolSpec
+from hermes.ports.undo import CheckpointHistory
 from hermes.system.config.load import Config
 from hermes.system.env import Environment
 from hermes.system.paths import Home
@@ -87,6 +88,10 @@ class Services(Protocol):
 
     def prompt(self, choice: RunChoice) -> tuple[tuple[PromptSection, ...], tuple[ToolSchema, ...]]:
         """The system prompt in sections and the tools, as a new session would get them now."""
+        ...
+
+    def checkpoints(self) -> AbstractAsyncContextManager[CheckpointHistory]:
+        """What files held before tools changed them."""
         ...
 
     def tools(self) -> tuple[ToolSpec, ...]:

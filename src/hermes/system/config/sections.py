@@ -128,6 +128,19 @@ class LspServerSection(Struct, frozen=True, kw_only=True):
     disabled: bool = False
 
 
+class CheckpointsSection(Struct, frozen=True, kw_only=True):
+    """What is kept of files before tools change them. Sizes in MiB, per workspace
+    `max_snapshots`."""
+
+    enabled: bool = True
+    max_snapshots: Annotated[int, Meta(ge=1)] = 20
+    max_total_size_mb: Annotated[int, Meta(ge=1)] = 500
+    max_file_size_mb: Annotated[int, Meta(ge=1)] = 10
+    retention_days: Annotated[int, Meta(ge=1)] = 7
+    auto_prune: bool = True
+    min_interval_hours: Annotated[int, Meta(ge=0)] = 24
+
+
 class LspSection(Struct, frozen=True, kw_only=True):
     """Language servers after an edit. `wait_mode` full also tells of other files. An empty
     `trusted_workspaces` trusts the session's own; `broken_retry_seconds` 0 is 30, then doubled."""

@@ -8,6 +8,7 @@ from hermes.system.config.sections import (
     AgentSection,
     ApprovalsSection,
     BudgetSection,
+    CheckpointsSection,
     DisplaySection,
     LoggingSection,
     LspSection,
@@ -36,6 +37,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     approvals: ApprovalsSection = field(default_factory=ApprovalsSection)
     security: SecuritySection = field(default_factory=SecuritySection)
     tool_output: ToolOutputSection = field(default_factory=ToolOutputSection)
+    checkpoints: CheckpointsSection = field(default_factory=CheckpointsSection)
     lsp: LspSection = field(default_factory=LspSection)
     display: DisplaySection = field(default_factory=DisplaySection)
     logging: LoggingSection = field(default_factory=LoggingSection)

@@ -3,7 +3,6 @@
 Keys follow the reference's contract. Order is by path, then line; `order=modified` is newest first.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +12,6 @@ from typing import Any, Final
 import anyio
 
 from hermes.core.errors import ToolError
-from hermes.core.ids import TurnId
 from hermes.core.text import clean
 from hermes.core.transcript import ToolSchema
 from hermes.ports.files import Files
@@ -25,6 +23,7 @@ from hermes.tools.files.place import locate
 from hermes.tools.files.read_names import near
 from hermes.tools.files.search_content import BadPattern, Found, Row, Wish, probes, search
 from hermes.tools.files.search_names import listing
+from hermes.tools.files.search_repeats import Searches
 from hermes.tools.files.workspace import Redact
 
 SECONDS: Final = 60.0
@@ -62,21 +61,6 @@ SCHEMA = ToolSchema(
         separators=(",", ":"),
     ),
 )
-
-
-class Searches:
-    """Of one session: the last search of this turn, and how often it gave the same."""
-
-    def __init__(self) -> None:
-        self._last: tuple[TurnId, str, bytes] | None = None
-        self._count = 0
-
-    def again(self, turn: TurnId, key: str, result: bytes) -> int:
-        """How often in a row this very search has given this very result."""
-        this = (turn, key, hashlib.sha256(result).digest())
-        self._count = self._count + 1 if this == self._last else 1
-        self._last = this
-        return self._count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from hermes.core.errors import ToolError
 from hermes.core.text import clean
 from hermes.core.transcript import ToolSchema
+from hermes.ports.checkpoint import ChangeOrigin, Checkpoints, CommandWatch
 from hermes.ports.terminal import CommandResult, TerminalBackend
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
 from hermes.tools.terminal.output import (
@@ -107,12 +108,14 @@ class Terminal:
         *,
         backend: TerminalBackend,
         redact: Redact,
+        checkpoints: Checkpoints | None = None,
         default_timeout: float = 180,
         max_bytes: int = 50_000,
         redaction: float = REDACTION,
     ) -> None:
         self._backend = backend
         self._redact = redact
+        self._checkpoints = checkpoints
         self._default_timeout = default_timeout
         self._max_bytes = max_bytes
         self._redaction = redaction
@@ -153,6 +156,7 @@ class Terminal:
         except ToolError as e:
             return _answer({"error": str(e)})
         command = clean(command)
+        watch = await self._watch(command, self._place(workdir, context.state.cwd), context)
         try:
             result = await self._backend.run(
                 context.session,
@@ -164,7 +168,19 @@ class Terminal:
             )
         except ToolError as e:
             return _unrun(str(e))
+        finally:
+            if watch is not None:
+                await watch.ended()
         return await self._report(command, result, context.state, timeout, at=workdir)
+
+    async def _watch(self, command: str, cwd: str, context: ToolContext) -> CommandWatch | None:
+        """Capture what the command may change, unless it surely changes nothing."""
+        if self._checkpoints is None:
+            return None
+        origin = ChangeOrigin(
+            session=context.session, turn=context.turn, tool=self._spec.name, cwd=cwd
+        )
+        return await self._checkpoints.command(origin, command)
 
     def _place(self, workdir: str | None, cwd: str) -> str:
         if not workdir or workdir == "~" or workdir.startswith("~/"):

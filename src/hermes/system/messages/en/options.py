@@ -3,6 +3,15 @@
 from typing import Final
 
 MESSAGES: Final = {
+    "all": "of every folder",
+    "number": "the checkpoint's number",
+    "path": "only this file",
+    "paths": "only these files, and what is below these folders",
+    "only": "undo just this checkpoint, not the later ones",
+    "overwrite": "take later edits of other people back as well",
+    "dry_run": "change nothing; say what would be done",
+    "keep_orphans": "keep checkpoints of folders that are gone",
+    "force": "do not ask",
     "version": "print the version",
     "profile": "use this profile of the home",
     "oneshot": "say TEXT, print the answer, exit",

@@ -1,0 +1,1 @@
+"""The old state of what tools change, and the way back."""

@@ -1,0 +1,27 @@
+"""`hermes checkpoints`: what was captured, and what a restore did."""
+
+from typing import Final
+
+MESSAGES: Final = {
+    "none": "There are no checkpoints of {root}.",
+    "workspace": "{root}",
+    "row": "{number:>4}  {at}  {files} files, {tools}{missed}",
+    "missed": "; {count} not covered",
+    "gap": "      not covered: {what} {detail}",
+    "file": "{deed:<9} {path}",
+    "not_covered": "{path} is not covered: {reason} {detail}",
+    "no_change": "Nothing has changed since.",
+    "binary": "{path}: binary, {size} bytes captured",
+    "done": "{path}: {deed}",
+    "not_done": "{path}: not restored, {why} {detail}",
+    "restored": "{count} restored. To undo this: hermes checkpoints restore {undo}",
+    "nothing_restored": "Nothing was restored.",
+    "would": "Nothing was changed; this is what a restore would do.",
+    "pruned": "{count} checkpoints removed, {freed} bytes freed, {left} bytes left.",
+    "clear_sure": "This removes every checkpoint of every folder. Repeat it with --force.",
+    "no_number": "There is no checkpoint {number} of {root}.",
+    "no_number_hint": "`hermes checkpoints list` shows those there are.",
+    "damaged": "the captured content {digest} is damaged",
+    "contended": "another Hermes was changing the checkpoints of {root} all the time",
+    "off": "Checkpoints are switched off (checkpoints.enabled).",
+}
