@@ -217,6 +217,65 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "B437": ("agent/test_sessions.py::test_a_thousand_turns_in_one_process_leave_its_memory_flat",),
     # api-noise
     "B438": (f"{REPLIES}::test_tool_progress_is_never_part_of_the_answer",),
+    # edit-corrupts, edit-refuses, fs-views, search-zero, redaction, rollback
+    "B001": ("families/test_file_kinds.py::test_an_edit_that_is_sent_five_times_is_there_once",),
+    "B002": (
+        "families/test_file_kinds.py::test_a_row_that_only_looks_alike_is_not_taken",
+        "tools/test_matching.py::test_candidates_that_are_alike_are_listed_and_none_is_taken",
+    ),
+    "B004": (
+        "families/test_file_kinds.py::test_escapes_never_become_two_characters_of_a_file_by_guessing",
+    ),
+    "B005": (
+        "families/test_file_kinds.py::test_escapes_never_become_two_characters_of_a_file_by_guessing",
+    ),
+    "B006": (
+        "families/test_file_kinds.py::test_backslashes_and_quotes_reach_the_disk_as_they_were_sent",
+    ),
+    "B007": ("families/test_file_kinds.py::test_a_backslash_and_r_in_a_crlf_table_is_data",),
+    "B415": ("families/test_file_kinds.py::test_an_edit_of_one_line_is_a_diff_of_one_line",),
+    "B416": ("families/test_file_kinds.py::test_an_edit_of_one_line_is_a_diff_of_one_line",),
+    "B008": (
+        "tools/test_matching.py::test_blanks_that_differ_are_made_visible",
+        "families/test_file_kinds.py::test_guessing_on_one_file_is_answered_with_read_it",
+    ),
+    "B009": (
+        "families/test_file_kinds.py::test_each_refusal_has_a_code_and_the_place_that_is_near",
+    ),
+    "B412": (
+        "families/test_file_kinds.py::test_a_read_crlf_file_is_not_stale_however_its_path_is_spelled",
+    ),
+    "B413": (
+        "families/test_file_kinds.py::test_a_read_crlf_file_is_not_stale_however_its_path_is_spelled",
+    ),
+    "B414": ("families/test_file_kinds.py::test_an_edit_of_one_line_is_a_diff_of_one_line",),
+    "B418": ("families/test_file_kinds.py::test_text_without_a_last_newline_matches",),
+    "B420": (
+        "tools/test_v4a_hunks.py::test_a_long_hunk_with_one_drift_is_answered_with_the_lines_that_are_there",
+    ),
+    "B421": ("families/test_file_kinds.py::test_no_edit_takes_for_ever",),
+    "B016": ("families/test_file_kinds.py::test_paths_are_of_the_session_and_home_is_the_persons",),
+    "B436": ("families/test_file_kinds.py::test_paths_are_of_the_session_and_home_is_the_persons",),
+    "B018": ("tools/test_search_files.py::test_a_hidden_folder_above_the_root_hides_nothing",),
+    "B019": ("tools/test_search_files.py::test_a_link_that_is_named_is_followed",),
+    "B020": (
+        "tools/test_search_files.py::test_pages_neither_repeat_nor_skip_and_the_total_is_true",
+    ),
+    "B021": (
+        "tools/test_search_files.py::test_one_rule_for_hidden_files_whatever_the_glob",
+        "tools/test_search_files.py::test_a_broken_glob_is_an_error_and_not_an_empty_list",
+    ),
+    "B023": ("families/test_file_kinds.py::test_a_masked_view_is_never_written_back",),
+    "B024": ("families/test_file_kinds.py::test_what_a_user_asked_to_store_is_stored_as_it_is",),
+    "B403": (
+        "surfaces/test_checkpoint_verbs.py::test_a_file_that_is_too_large_is_said_to_be_not_covered",
+    ),
+    "B404": (
+        "surfaces/test_checkpoint_verbs.py::test_files_that_no_tool_changed_are_never_touched",
+    ),
+    "B407": (
+        "surfaces/test_checkpoint_verbs.py::test_a_file_that_is_too_large_is_said_to_be_not_covered",
+    ),
 }
 
 
