@@ -133,7 +133,7 @@ class Patch:
         path, before = file.path, file.text
         seen = context.state.of(SeenFiles)
         stale = staleness(seen, file)
-        whole = seen.knows(Path(path), file.data)
+        whole = seen.knows(Path(path), file.sha256)
         if why := await self._checker.gate(path, before, after):
             return _failed(f"{path} was not changed: {why}")
         try:

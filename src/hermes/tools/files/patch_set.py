@@ -107,7 +107,7 @@ class PatchSet:
             return _error("Nothing was changed:\n" + "\n".join(problems))
         seen = context.state.of(SeenFiles)
         stale = [w for file in reading.files.values() if (w := staleness(seen, file))]
-        known = {p for p, f in reading.files.items() if seen.knows(Path(p), f.data)}
+        known = {p for p, f in reading.files.items() if seen.knows(Path(p), f.sha256)}
         try:
             await self._workspace.commit(context, TOOL, changes)
         except FileFault as e:

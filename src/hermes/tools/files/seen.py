@@ -95,10 +95,10 @@ class SeenFiles:
             known.add(range(start, lines.stop))
         known.whole = known.covered and not known.masked
 
-    def knows(self, path: Path, data: bytes) -> bool:
-        """Does the model know that `path` holds exactly `data`?"""
+    def knows(self, path: Path, sha256: bytes) -> bool:
+        """Does the model know that `path` holds exactly the data with this hash?"""
         known = self._known.get(path)
-        return known is not None and known.whole and known.version == hashlib.sha256(data).digest()
+        return known is not None and known.whole and known.version == sha256
 
     def state(self, path: Path) -> Knowledge:
         """How much of `path`, as it was when last seen, the model knows."""

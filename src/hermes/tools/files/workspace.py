@@ -1,7 +1,6 @@
 """The one path by which tools change files: located, allowed, captured, committed, remembered."""
 
 import hashlib
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,10 +36,7 @@ class TextFile:
     text: str
     encoding: Encoding
     stat: FileStat
-
-    @property
-    def sha256(self) -> bytes:
-        return hashlib.sha256(self.data).digest()
+    sha256: bytes
 
 
 class Workspace:
@@ -66,7 +62,12 @@ class Workspace:
         if encoding is None:
             raise ToolError(f"{path} is a binary file; it cannot be edited as text.")
         return TextFile(
-            path=path, data=data, text=encoding.decode(data), encoding=encoding, stat=stat
+            path=path,
+            data=data,
+            text=encoding.decode(data),
+            encoding=encoding,
+            stat=stat,
+            sha256=hashlib.sha256(data).digest(),
         )
 
     async def commit(self, context: ToolContext, tool: str, changes: Sequence[Change]) -> Committed:
@@ -129,10 +130,11 @@ def outside(raw: object, path: str, cwd: str) -> str | None:
 
 def refuse_surrogates(text: str) -> None:
     """Raises ToolError if `text`, written by a model, has half a character in it."""
-    found = re.search("[\ud800-\udfff]", text)
-    if found is not None:
-        line = text.count("\n", 0, found.start()) + 1
-        raise ToolError(f"line {line} has half a character (U+{ord(found[0]):04X}).")
+    try:
+        text.encode()
+    except UnicodeEncodeError as e:
+        line = text.count("\n", 0, e.start) + 1
+        raise ToolError(f"line {line} has half a character (U+{ord(text[e.start]):04X}).") from e
 
 
 def encoded(encoding: Encoding, text: str) -> bytes:
@@ -152,7 +154,7 @@ def staleness(seen: SeenFiles, file: TextFile) -> str | None:
     """What to say of an edit of a file that is not known as it is now."""
     path = Path(file.path)
     state = seen.state(path)
-    if state == "whole" and not seen.knows(path, file.data):
+    if state == "whole" and not seen.knows(path, file.sha256):
         return f"{path} was changed by somebody else since you last read it."
     if state == "partial":
         return f"You have seen only a part of {path}."

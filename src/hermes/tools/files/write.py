@@ -151,7 +151,7 @@ class WriteFile:
         if (state := seen.state(Path(path))) != "whole":
             raise _Stale(f"{path} exists, and {UNKNOWN[state]} Nothing was written.")
         file = await self._workspace.text(path)
-        if not seen.knows(Path(path), file.data):
+        if not seen.knows(Path(path), file.sha256):
             raise _Stale(
                 f"{path} was changed by somebody else since you last read or wrote it. Nothing "
                 "was written: read it again, in full."
@@ -187,11 +187,13 @@ def _display_text(content: str) -> str | None:
     """Why `content` looks like what a tool showed rather than like a file, or None."""
     if UNCHANGED in content and len(content) <= 2 * len(UNCHANGED):
         return "the content is what read_file said about an unchanged file. Send the text itself."
-    lines = [line for line in content.split("\n") if line.strip()]
-    numbers = [int(m[1]) for line in lines if (m := re.match(r"\s*(\d{1,9})\|", line))]
-    if len(lines) < 2 or len(numbers) < 2 or len(numbers) < 0.6 * len(lines):
+    if "|" not in content:
         return None
-    if any(b - a != 1 for a, b in pairwise(numbers)):
+    numbers = [int(number) for number in re.findall(r"^[ \t]*(\d{1,9})\|", content, re.MULTILINE)]
+    if len(numbers) < 2 or any(b - a != 1 for a, b in pairwise(numbers)):
+        return None
+    lines = sum(1 for line in content.split("\n") if line.strip())
+    if len(numbers) < 0.6 * lines:
         return None
     return "its lines begin with line numbers, as read_file shows them. Send the text without."
 
