@@ -241,7 +241,7 @@ async def test_a_cancelled_wait_leaves_at_once_and_the_server_usable(bench: Benc
 async def test_an_idle_server_is_ended_and_started_again_at_need(
     bench: Bench, warnings: list[str]
 ) -> None:
-    async with bench.checker(idle_timeout=0.5) as checker:
+    async with bench.checker(idle_timeout=4.0) as checker:
         await bench.edit(checker, OLD, NEW)
         await until(lambda: not bench.running())
         assert await bench.edit(checker, OLD, NEW) == "2:1 error BADword is not good [scripted]"
