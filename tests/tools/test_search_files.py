@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes.core.clock import SystemClock
+from hermes.core.errors import ToolError
 from hermes.core.ids import CallId, SessionId, TurnId
 from hermes.core.people import Origin
 from hermes.ports.tool import SessionState, ToolContext
 from hermes.safety.paths import PathPolicy
+from hermes.safety.redact import Redactor
 from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.ripgrep import Ripgrep
 from hermes.tools.files.path_locks import PathLocks
@@ -34,14 +37,20 @@ class NoRipgrep(Ripgrep):
 class Search:
     """The tool in one session, with ripgrep (which tests have beside Python) or without."""
 
-    def __init__(self, folder: Path, *, ripgrep: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        ripgrep: bool = True,
+        redact: Callable[[str], str] = lambda text: text,
+    ) -> None:
         self.folder = folder
         kind = Ripgrep if ripgrep else NoRipgrep
         files = LocalFiles(
             home=None, records=folder.parent / "records", clock=SystemClock(), ripgrep=kind("")
         )
         policy = PathPolicy(home=folder.parent / "hermes", user=folder.parent)
-        self.tool = SearchFiles(files, policy, lambda text: text, locks=PathLocks())
+        self.tool = SearchFiles(files, policy, redact, locks=PathLocks())
         self.context = ToolContext(
             session=SessionId("s"),
             turn=TurnId("t"),
@@ -144,6 +153,36 @@ async def test_zero_says_where_the_text_is_after_all(search: Search) -> None:
     assert "hidden or ignored" in (await search("hidden"))["warning"]
     assert "plain text" in (await search("f(x)"))["warning"]
     assert "warning" not in await search("nowhere")
+
+
+async def test_what_may_not_be_read_is_not_hinted_at_either(search: Search) -> None:
+    write(search.folder, {"a": "x\n", ".env": "KEY=hunter2\n"})
+    assert await search("hunter2") == {"total_count": 0}
+
+
+async def test_a_key_of_several_lines_is_masked_in_each(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    body = "MIIEpAIBAAKCAQEA75x1\nq8Zb0hXy2LkTn4Vw9sRd\n"
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"
+    write(folder, {"k.txt": f"before\n{key}after\n"})
+    keys = await Search(folder, redact=lambda text: Redactor().redact(text, "file"))(".")
+    assert "MIIEpAIBAAKCAQEA75x1" not in keys["matches_text"]
+    assert "  1: before\n" in keys["matches_text"]
+    assert keys["matches_text"].endswith("  6: after")
+
+
+@pytest.mark.parametrize("pattern", ["a\0b", "\ud800"])
+async def test_a_pattern_that_no_text_can_hold_is_an_error(search: Search, pattern: str) -> None:
+    with pytest.raises(ToolError, match="pattern has"):
+        await search(pattern)
+
+
+async def test_a_pattern_that_takes_for_ever_holds_nothing_up(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    write(folder, {"a": "a" * 40 + "!\n"})
+    with anyio.fail_after(30), anyio.move_on_after(3) as scope:
+        await Search(folder, ripgrep=False)("(a+)+$")
+    assert scope.cancelled_caught
 
 
 async def test_a_missing_path_is_an_error_with_names_like_it(search: Search) -> None:

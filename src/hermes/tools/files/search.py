@@ -24,12 +24,11 @@ from hermes.tools.files.read_names import near
 from hermes.tools.files.search_content import BadPattern, Found, Row, Wish, probes, search
 from hermes.tools.files.search_names import listing
 from hermes.tools.files.search_repeats import Searches
+from hermes.tools.files.search_show import masked_lines, window
 from hermes.tools.files.workspace import Redact
 
 SECONDS: Final = 60.0
 PROBE_SECONDS: Final = 10.0
-WIDTH: Final = 500
-LEAD: Final = 100
 INLINE: Final = 5
 """From this many rows on, matches come as text."""
 
@@ -208,7 +207,13 @@ class SearchFiles:
         notes += list(dict.fromkeys(found.notes))
         if total == 0 and found.complete:
             until = anyio.current_time() + PROBE_SECONDS
-            said = await probes(self._files, [root.path for root in roots], wish, until)
+            said = await probes(
+                self._files,
+                [root.path for root in roots],
+                wish,
+                until,
+                lambda path: not self._denied(path, roots),
+            )
             notes += [said] if said else []
         return _finish(keys, notes, omitted, complete=found.complete)
 
@@ -257,24 +262,22 @@ class SearchFiles:
         return keys
 
     def _rows(self, rows: list[Row]) -> dict[str, Any]:
+        texts = masked_lines([row.text for row in rows], self._redact)
+        shown = [window(text, row.at) for text, row in zip(texts, rows, strict=True)]
         if len(rows) < INLINE:
             matches = []
-            for row in rows:
-                one = {"path": clean(row.path), "line": row.line, "content": self._line(row)}
+            for row, text in zip(rows, shown, strict=True):
+                one = {"path": clean(row.path), "line": row.line, "content": text}
                 matches.append(one if row.hit else one | {"context": True})
             return {"matches": matches}
         lines: list[str] = []
         path = None
-        for row in rows:
+        for row, text in zip(rows, shown, strict=True):
             if row.path != path:
                 path = row.path
                 lines.append(clean(path))
-            lines.append(f"  {row.line}{':' if row.hit else '-'} {self._line(row)}")
+            lines.append(f"  {row.line}{':' if row.hit else '-'} {text}")
         return {"matches_format": FORMAT, "matches_text": "\n".join(lines)}
-
-    def _line(self, row: Row) -> str:
-        start = max(0, min(row.at, len(row.text)) - LEAD) if row.at > WIDTH - LEAD else 0
-        return clean(self._redact(row.text)[start : start + WIDTH])
 
     async def _names(self, ask: _Ask, roots: list[_Root]) -> dict[str, Any]:
         wanted = glob(ask.pattern)
@@ -351,6 +354,8 @@ def _ask(arguments: Mapping[str, Any]) -> _Ask:
     pattern = arguments.get("pattern")
     if not isinstance(pattern, str):
         raise ToolError("pattern must be a string.")
+    if "\0" in pattern or clean(pattern) != pattern:
+        raise ToolError("pattern has a NUL or half a character in it, which no text has.")
     raw = arguments.get("path")
     if not (raw is None or isinstance(raw, str)):
         raise ToolError("path must be a string.")

@@ -6,10 +6,12 @@ Both give every hit below a folder, in any order; who calls them sorts and count
 import base64
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
+import anyio.to_process
 import msgspec
 
 from hermes.core.errors import ToolError
@@ -185,7 +187,7 @@ def _note(message: _Message, root: str, wish: Wish, found: Found) -> None:
 
 
 async def _python(files: Files, root: str, wish: Wish, found: Found) -> None:
-    """The same without ripgrep. A pattern that takes for ever is left behind at the deadline."""
+    """The same without ripgrep. A pattern that takes for ever is ended at the deadline."""
     regex = _compiled(wish)
     stat = await files.stat(root)
     if stat is not None and stat.kind == "folder":
@@ -210,8 +212,9 @@ async def _python(files: Files, root: str, wish: Wish, found: Found) -> None:
             continue
         if b"\0" in data[:SNIFFED] and sniff(data[:SNIFFED], whole=False) is None:
             continue
-        rows = await anyio.to_thread.run_sync(
-            _rows, path, _decoded(data), regex, wish, abandon_on_cancel=True
+        # In a process of its own: `re` cannot be stopped, and would hold all of Hermes up.
+        rows = await anyio.to_process.run_sync(
+            _rows, path, _decoded(data), regex, wish, cancellable=True
         )
         for row in rows:
             found.add(row)
@@ -258,8 +261,14 @@ def _rows(path: str, text: str, regex: re.Pattern[str], wish: Wish) -> list[Row]
     return [*rows, *(Row(path, n + 1, bare[n], False) for n in extra - hits.keys())]
 
 
-async def probes(files: Files, roots: list[str], wish: Wish, deadline: float) -> str | None:
-    """What would have been found otherwise, if nothing was."""
+async def probes(
+    files: Files,
+    roots: list[str],
+    wish: Wish,
+    deadline: float,
+    readable: Callable[[str], bool],
+) -> str | None:
+    """What would have been found otherwise, if nothing was; only in files that are `readable`."""
     said = []
     variants = [
         ("with another case", replace(wish, fold=True, context=0)),
@@ -274,6 +283,6 @@ async def probes(files: Files, roots: list[str], wish: Wish, deadline: float) ->
                 await search(files, root, variant, found, deadline)
         except ToolError:
             continue
-        if total := found.counts.total():
+        if total := sum(count for path, count in found.counts.items() if readable(path)):
             said.append(f"{total} {what}")
     return f"Nothing matches, but there are {', '.join(said)}." if said else None
