@@ -190,3 +190,36 @@ async def test_what_a_user_asked_to_store_is_stored_as_it_is(desk: Desk) -> None
     token = "123456:ABC" + "dEf" * 12
     await desk("write_file", path="bot.conf", content=f"BOT_TOKEN={token}\n")
     assert token.encode() in desk.get("bot.conf")
+
+
+@pytest.mark.parametrize("path", ["~/.ssh/id_rsa", ".env"])
+async def test_an_edit_that_misses_shows_nothing_of_a_file_that_is_not_read(
+    desk: Desk, path: str
+) -> None:
+    secret = "the very secret line\n"
+    (desk.user / ".ssh").mkdir()
+    for file in (desk.user / ".ssh/id_rsa", desk.folder / ".env"):
+        file.write_text(secret, encoding="utf-8")
+    header = f"*** Begin Patch\n*** Update File: {path}\n"
+    for keys in (
+        await desk.edit("the very secret lime", "x", path=path),
+        await desk.edit("the very secret line", "x", path=path),
+        await desk("patch", mode="patch", patch=f"{header}-the very secret lime\n+x\n"),
+        await desk("patch", mode="patch", patch=f"{header}-the very secret line\n+x\n"),
+    ):
+        assert not keys["success"]
+        assert "was not read" in keys["error"]
+        assert "secret line" not in json.dumps(keys)
+
+
+async def test_a_link_is_asked_about_by_its_own_name_too(desk: Desk) -> None:
+    desk.put(b"one\n", "notes.txt")
+    (desk.folder / "CLAUDE.md").symlink_to("notes.txt")
+    both = (str(desk.folder / "notes.txt"), str(desk.folder / "CLAUDE.md"))
+    for arguments in (
+        {"path": "CLAUDE.md", "old_string": "one", "new_string": "two"},
+        {"mode": "patch", "patch": "*** Update File: CLAUDE.md\n-one\n+two\n"},
+    ):
+        assert await desk.tools["patch"].touches(arguments, desk.context.state) == both
+    written = {"path": "CLAUDE.md", "content": "x"}
+    assert await desk.tools["write_file"].touches(written, desk.context.state) == both

@@ -31,6 +31,7 @@ from hermes.tools.files.workspace import (
     TextFile,
     Workspace,
     encoded,
+    named,
     outside,
     refuse_surrogates,
     staleness,
@@ -81,7 +82,7 @@ class Patch:
     async def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
         if _mode(arguments) == "patch":
             return await self._set.touches(_text(arguments, "patch"), state.cwd)
-        return (str(await locate(self._workspace.files, arguments.get("path"), state.cwd)),)
+        return await named(self._workspace.files, arguments.get("path"), state.cwd)
 
     def summary(self, arguments: Arguments) -> str:
         if arguments.get("mode") == "patch":

@@ -32,6 +32,7 @@ from hermes.tools.files.workspace import (
     TextFile,
     Workspace,
     encoded,
+    named,
     refuse_surrogates,
     staleness,
     with_regions,
@@ -53,8 +54,7 @@ class PatchSet:
         may be a link that is moved or deleted. A patch without headers is about the folder."""
         paths: list[str] = []
         for name in v4a.headers(patch):
-            for entry in (False, True):
-                paths.append(str(await locate(self._workspace.files, name, cwd, entry=entry)))
+            paths += await named(self._workspace.files, name, cwd)
         return tuple(dict.fromkeys(paths)) or (cwd,)
 
     async def apply(self, patch: str, context: ToolContext) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from hermes.safety.paths import PathPolicy
 from hermes.tools.files.edits import Region
 from hermes.tools.files.encoding import Encoding, sniff
 from hermes.tools.files.path_locks import PathLocks
+from hermes.tools.files.place import locate
 from hermes.tools.files.seen import SeenFiles
 
 Redact = Callable[[str], str]
@@ -56,7 +57,14 @@ class Workspace:
         self._checkpoints = checkpoints
 
     async def text(self, path: str) -> TextFile:
-        """The file to edit; raises ToolError if it is no text or too large, FileFault."""
+        """The file to edit, whose text may be shown; raises ToolError if it may not be read, is
+        no text or too large, and FileFault."""
+        if why := self.policy.unreadable(Path(path)):
+            raise ToolError(f"{path} was not read: {why}.")
+        return await self.unshown(path)
+
+    async def unshown(self, path: str) -> TextFile:
+        """The file to replace whole, nothing of which will be shown; raises as `text`."""
         data, stat = await self.files.read(path, limit=EDIT_BYTES)
         encoding = sniff(data[:SNIFFED], whole=len(data) <= SNIFFED)
         if encoding is None:
@@ -114,6 +122,13 @@ class Workspace:
                     if page.sha256 is not None:
                         left[change.target] = page.sha256
         return left
+
+
+async def named(files: Files, raw: object, cwd: str) -> tuple[str, ...]:
+    """The file that `raw` means, and its name itself if that is a link: either may be one that a
+    person is asked about. Raises ToolError."""
+    meant = str(await locate(files, raw, cwd))
+    return tuple(dict.fromkeys((meant, str(await locate(files, raw, cwd, entry=True)))))
 
 
 def touched(change: Change) -> tuple[str, ...]:

@@ -21,7 +21,14 @@ from hermes.tools.files.encoding import UTF_8
 from hermes.tools.files.endings import keep_endings
 from hermes.tools.files.place import locate
 from hermes.tools.files.seen import UNCHANGED, UNKNOWN, SeenFiles
-from hermes.tools.files.workspace import TextFile, Workspace, encoded, outside, refuse_surrogates
+from hermes.tools.files.workspace import (
+    TextFile,
+    Workspace,
+    encoded,
+    named,
+    outside,
+    refuse_surrogates,
+)
 
 PREVIEW: Final = 2_000
 """Characters of the new content that a person sees before allowing a write."""
@@ -56,7 +63,7 @@ class WriteFile:
         self._checker = checker
 
     async def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
-        return (str(await locate(self._workspace.files, arguments.get("path"), state.cwd)),)
+        return await named(self._workspace.files, arguments.get("path"), state.cwd)
 
     def summary(self, arguments: Arguments) -> str:
         content = str(arguments.get("content", ""))
@@ -147,7 +154,7 @@ class WriteFile:
             raise _Stale(f"{path} is not a file; nothing was written.")
         if self._workspace.policy.unreadable(Path(path)):
             # Nobody can know it; a person allowed to replace it, as the policy asks for that.
-            return await self._workspace.text(path)
+            return await self._workspace.unshown(path)
         if (state := seen.state(Path(path))) != "whole":
             raise _Stale(f"{path} exists, and {UNKNOWN[state]} Nothing was written.")
         file = await self._workspace.text(path)
