@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hermes.ports.files import FileKind
@@ -120,6 +120,13 @@ def texts(draw: st.DrawFn, *, unique: bool) -> tuple[str, str]:
     return one, two
 
 
+@example(
+    pair=(False, ("\n\n\n\n\n\nb\na\n", "b\n\n\n\n\n\n\nb\n\n")),
+    context=1,
+    crlf=False,
+    crlf_patch=False,
+    bare=False,
+)
 @settings(max_examples=300, deadline=None)
 @given(
     pair=st.booleans().flatmap(lambda unique: st.tuples(st.just(unique), texts(unique=unique))),

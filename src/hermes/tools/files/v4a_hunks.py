@@ -105,7 +105,7 @@ class _Work:
         cursor = self._cursor if self._again else 0
         says_where = cursor or hunk.hints or hunk.at_end or hunk.to is not None
         made = find_rows(self._text, _new(hunk.lines)) if says_where and _is_telling(hunk) else []
-        if meant := made_where_meant(self._text, places, made, hunk, cursor):
+        if meant := made_where_meant(self._text, places, made, hunk, cursor, self._shift):
             self._note_done(hunk, meant.start)
             self._cursor = meant.end
             return

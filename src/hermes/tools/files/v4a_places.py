@@ -114,12 +114,18 @@ def choose(
 
 
 def made_where_meant(
-    text: str, places: Sequence[Place], made: Sequence[Place], hunk: Hunk, cursor: int
+    text: str,
+    places: Sequence[Place],
+    made: Sequence[Place],
+    hunk: Hunk,
+    cursor: int,
+    shift: int,
 ) -> Place | None:
     """The one of `made`, where the new lines of `hunk` stand, that is where the patch says, if
     none of `places` is there: the hunk has been applied, and what is left is not meant.
 
-    `cursor` is where the hunk before stands, if that has been applied earlier too, or 0.
+    `cursor` is where the hunk before stands, if that has been applied earlier too, or 0; `shift`
+    the lines that the hunks before have added.
     """
     if max(len(places), len(made)) > FEW:
         return None
@@ -129,9 +135,10 @@ def made_where_meant(
     below = [] if not hunk.hints else _below(text, free, hunk.hints)
     if below and not _below(text, places, hunk.hints):
         return below[0]
-    if hunk.to is not None:
+    if hunk.to is not None and hunk.at is not None:
         found = [place for place in free if line_number(text, place.start) == hunk.to]
-        if found and all(line_number(text, place.start) != hunk.at for place in places):
+        meant = hunk.at + shift
+        if found and all(line_number(text, place.start) != meant for place in places):
             return found[0]
     if cursor and all(place.start < cursor for place in places):
         return next((place for place in free if place.start >= cursor), None)
