@@ -331,7 +331,7 @@ FORBIDDEN = frozenset(
     [
         (["--version"], ("anyio", "msgspec", "apsw", "httpx2", "argparse")),
         (["--help"], ("apsw", "httpx2", "hermes.agent")),
-        (["-z", "hi"], ()),
+        (["-z", "hi"], ("httpx2", "hermes.tools.files.patch", "hermes.stores.checkpoints")),
     ],
 )
 def test_a_start_imports_only_what_it_needs(

@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
 from hermes.agent.direct import DirectCalls, direct
 from hermes.agent.host import Host
 from hermes.agent.limits import Limits, Parts
-from hermes.app.checkpoints import checkpoint_store, prune_when_due
+from hermes.app.checkpoints import RunCheckpoints
 from hermes.app.policy import path_policy
 from hermes.app.route import route_of
 from hermes.app.tools import Workbench, chosen, registry
@@ -33,7 +34,6 @@ from hermes.safety.chain import ApprovalGuard
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
 from hermes.stores.blobs import BlobStore
-from hermes.stores.checkpoints.store import CheckpointStore
 from hermes.stores.sqlite.store import SqliteStore
 from hermes.surfaces.cli.services import RunChoice
 from hermes.system.config.load import Config, load
@@ -47,6 +47,9 @@ from hermes.terminals.local import LocalTerminal, child_environment
 from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.ripgrep import Ripgrep
 from hermes.tools.files.checks.checker import Checker
+
+if TYPE_CHECKING:
+    from hermes.stores.checkpoints.store import CheckpointStore
 
 CHAT_STEPS = 500
 """Model calls in a turn of a chat when nothing else is set; one-shots have no limit. The
@@ -172,7 +175,7 @@ class App:
         await stack.enter_async_context(hands.checker)
         if hands.checkpoints is not None:
             stack.push_async_callback(hands.checkpoints.aclose)
-            await prune_when_due(hands.checkpoints, self.home, settings.checkpoints, self.clock)
+            await hands.checkpoints.prune_when_due(self.home, settings.checkpoints, self.clock)
         blobs = BlobStore(self.home.blobs)
 
         async def spill(data: bytes) -> Path:
@@ -224,7 +227,9 @@ class App:
                 env=child_environment(self.env, settings.terminal.env_passthrough),
                 clock=self.clock,
             ),
-            checkpoints=self._checkpoints(files) if settings.checkpoints.enabled else None,
+            checkpoints=RunCheckpoints(lambda: self._checkpoints(files))
+            if settings.checkpoints.enabled
+            else None,
         )
 
     def _files(self) -> LocalFiles:
@@ -235,8 +240,8 @@ class App:
             ripgrep=Ripgrep(self.env.get("PATH", "")),
         )
 
-    def _checkpoints(self, files: LocalFiles) -> CheckpointStore:
-        return checkpoint_store(
+    def _checkpoints(self, files: LocalFiles) -> "CheckpointStore":
+        store: CheckpointStore = lazy("hermes.stores.checkpoints.store:open_store")(
             self.home,
             self._config.settings.checkpoints,
             files=files,
@@ -244,9 +249,10 @@ class App:
             clock=self.clock,
             ids=self._ids,
         )
+        return store
 
     @asynccontextmanager
-    async def checkpoints(self) -> AsyncIterator[CheckpointStore]:
+    async def checkpoints(self) -> AsyncIterator["CheckpointStore"]:
         store = self._checkpoints(self._files())
         try:
             yield store

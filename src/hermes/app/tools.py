@@ -1,26 +1,25 @@
 """The built-in tools, and the toolsets that name them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any
 
+from hermes.app.checkpoints import RunCheckpoints
 from hermes.core.errors import UserError
 from hermes.core.registry import Registration, Registry
 from hermes.ports.files import Files
-from hermes.ports.tool import Tool
+from hermes.ports.tool import Arguments, SessionState, Tool, ToolContext, ToolOutput, ToolSpec
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
-from hermes.stores.checkpoints.store import CheckpointStore
 from hermes.system.config.settings import Settings
 from hermes.system.i18n import t
+from hermes.system.lazy import load as lazy
 from hermes.system.paths import Home
 from hermes.terminals.local import LocalTerminal
 from hermes.tools.files.checks.checker import Checker
-from hermes.tools.files.patch import Patch
 from hermes.tools.files.path_locks import PathLocks
-from hermes.tools.files.read import ReadFile
-from hermes.tools.files.search import SearchFiles
-from hermes.tools.files.workspace import Workspace
-from hermes.tools.files.write import WriteFile
+from hermes.tools.files.specs import PATCH, READ_FILE, SEARCH_FILES, WRITE_FILE
 from hermes.tools.terminal.command import Terminal
 
 ALL = ("hermes-cli", "all")
@@ -38,7 +37,29 @@ class Workbench:
     policy: PathPolicy
     files: Files
     checker: Checker
-    checkpoints: CheckpointStore | None
+    checkpoints: RunCheckpoints | None
+
+
+@dataclass
+class Deferred:
+    """A tool whose code is loaded when it is first called: most runs call few, and every run
+    pays for what it loads."""
+
+    spec: ToolSpec
+    make: Callable[[], Tool]
+
+    @cached_property
+    def _tool(self) -> Tool:
+        return self.make()
+
+    async def touches(self, arguments: Arguments, state: SessionState) -> tuple[str, ...]:
+        return await self._tool.touches(arguments, state)
+
+    def summary(self, arguments: Arguments) -> str:
+        return self._tool.summary(arguments)
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        return await self._tool.run(arguments, context)
 
 
 def registry(bench: Workbench) -> Registry[Tool]:
@@ -48,13 +69,17 @@ def registry(bench: Workbench) -> Registry[Tool]:
     policy = bench.policy
 
     locks = PathLocks()
-    workspace = Workspace(bench.files, policy, locks=locks, checkpoints=bench.checkpoints)
 
     def redact(text: str) -> str:
         return redactor.redact(text, "file")
 
-    def read_file() -> Tool:
-        return ReadFile(
+    @cache
+    def workspace() -> Any:
+        make = lazy("hermes.tools.files.workspace:Workspace")
+        return make(bench.files, policy, locks=locks, checkpoints=bench.checkpoints)
+
+    def read() -> Tool:
+        tool: Tool = lazy("hermes.tools.files.read:ReadFile")(
             bench.files,
             policy,
             redact,
@@ -63,15 +88,20 @@ def registry(bench: Workbench) -> Registry[Tool]:
             max_line=settings.tool_output.max_line_length,
             max_chars=settings.file_read_max_chars,
         )
+        return tool
 
-    def write_file() -> Tool:
-        return WriteFile(workspace, bench.checker)
+    def write() -> Tool:
+        tool: Tool = lazy("hermes.tools.files.write:WriteFile")(workspace(), bench.checker)
+        return tool
 
     def patch() -> Tool:
-        return Patch(workspace, bench.checker, redact)
+        tool: Tool = lazy("hermes.tools.files.patch:Patch")(workspace(), bench.checker, redact)
+        return tool
 
-    def search_files() -> Tool:
-        return SearchFiles(bench.files, policy, redact, locks=locks)
+    def search() -> Tool:
+        make = lazy("hermes.tools.files.search:SearchFiles")
+        tool: Tool = make(bench.files, policy, redact, locks=locks)
+        return tool
 
     def terminal() -> Tool:
         return Terminal(
@@ -82,8 +112,15 @@ def registry(bench: Workbench) -> Registry[Tool]:
             max_bytes=settings.tool_output.max_bytes,
         )
 
-    for make in (read_file, terminal, write_file, patch, search_files):
-        tools.add(Registration(name=make.__name__, owner="hermes", item=make))
+    tools.add(Registration(name="terminal", owner="hermes", item=terminal))
+    for spec, make in (
+        (READ_FILE, read),
+        (WRITE_FILE, write),
+        (PATCH, patch),
+        (SEARCH_FILES, search),
+    ):
+        item = partial(Deferred, spec, make)
+        tools.add(Registration(name=spec.name, owner="hermes", item=item))
     return tools
 
 

@@ -109,7 +109,6 @@ class WorkspaceRow:
 
     root: str
     checkpoints: int
-    newest_at: float
     bytes: int
     exists: bool
 

@@ -202,7 +202,7 @@ def list_checkpoints(db: apsw.Connection, workspace: int) -> list[CheckpointRow]
 def list_workspaces(db: apsw.Connection) -> list[WorkspaceRow]:
     """Every workspace, the last used first."""
     rows: list[Any] = db.execute(
-        """SELECT w.root, w.used_at,
+        """SELECT w.root,
             (SELECT count(*) FROM checkpoint WHERE workspace = w.id),
             (SELECT coalesce(sum(stored), 0) FROM content WHERE sha IN (
                 SELECT sha FROM known WHERE workspace = w.id
@@ -213,12 +213,11 @@ def list_workspaces(db: apsw.Connection) -> list[WorkspaceRow]:
     return [
         WorkspaceRow(
             root=os.fsdecode(root),
-            newest_at=at,
             checkpoints=count,
             bytes=size,
             exists=Path(os.fsdecode(root)).is_dir(),
         )
-        for root, at, count, size in rows
+        for root, count, size in rows
     ]
 
 

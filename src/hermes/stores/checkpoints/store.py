@@ -4,7 +4,6 @@ Implements `ports.checkpoint.Checkpoints` and `ports.undo.CheckpointHistory`.
 """
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,14 +21,16 @@ from hermes.ports.undo import ChangedFile, CheckpointRow, Pruned, Restored, Work
 from hermes.stores.checkpoints import records
 from hermes.stores.checkpoints.contents import Contents
 from hermes.stores.checkpoints.database import Database
-from hermes.stores.checkpoints.keep import Keeper, Limits
+from hermes.stores.checkpoints.keep import MEBI, Keeper, Limits
 from hermes.stores.checkpoints.prune import Bounds, clear, prune
 from hermes.stores.checkpoints.read_only import proven_read_only
 from hermes.stores.checkpoints.records import Turn
 from hermes.stores.checkpoints.restore import Request, Restorer
 from hermes.stores.checkpoints.snapshot import Snapshots
 from hermes.stores.checkpoints.workspaces import Lister, Places
+from hermes.system.config.sections import CheckpointsSection
 from hermes.system.i18n import t
+from hermes.system.paths import Home
 
 log = logging.getLogger("hermes.stores")
 
@@ -163,7 +164,12 @@ class CheckpointStore:
             most_snapshots=self._keep.limits.snapshots,
             gone_roots=not keep_orphans,
         )
-        work = partial(prune, self._database, self._contents, bounds, dry_run=dry_run)
+
+        def work() -> Pruned:
+            if not dry_run:
+                self._contents.sweep(self._clock.now())
+            return prune(self._database, self._contents, bounds, dry_run=dry_run)
+
         return await anyio.to_thread.run_sync(work)
 
     async def clear(self) -> Pruned:
@@ -171,6 +177,29 @@ class CheckpointStore:
         return await anyio.to_thread.run_sync(clear, self._database, self._contents)
 
 
-def private_paths(home: Path) -> tuple[str, ...]:
-    """What of Hermes's own home is never captured: all of it."""
-    return (os.fspath(home),)
+def open_store(
+    home: Home,
+    section: CheckpointsSection,
+    *,
+    files: Files,
+    env: Mapping[str, str],
+    clock: Clock,
+    ids: IdSource,
+) -> CheckpointStore:
+    """The checkpoints of `home`, as configured; nothing of the home itself is ever captured."""
+    limits = Limits(
+        file=section.max_file_size_mb * MEBI,
+        total=section.max_total_size_mb * MEBI,
+        snapshots=section.max_snapshots,
+    )
+    return CheckpointStore(
+        home.checkpoints,
+        home=home.root,
+        user=home.user,
+        files=files,
+        keep=Keep(limits=limits, age=section.retention_days * 86_400.0),
+        private=(str(home.root),),
+        env=env,
+        clock=clock,
+        ids=ids,
+    )

@@ -12,9 +12,8 @@ from typing import Any, Final
 import anyio
 
 from hermes.core.errors import ToolError
-from hermes.core.transcript import ToolSchema
 from hermes.ports.files import FileFault, Write
-from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
+from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput
 from hermes.safety.opaque import opaque
 from hermes.safety.redact import carries_mask
 from hermes.tools.files.checks.checker import Checker
@@ -26,6 +25,7 @@ from hermes.tools.files.patch_set import PatchSet
 from hermes.tools.files.place import locate
 from hermes.tools.files.read_names import near
 from hermes.tools.files.seen import SeenFiles
+from hermes.tools.files.specs import PATCH
 from hermes.tools.files.workspace import (
     Redact,
     TextFile,
@@ -41,37 +41,11 @@ from hermes.tools.files.workspace import (
 PREVIEW: Final = 4_000
 """Characters of each text that a person sees before allowing an edit."""
 
-SCHEMA = ToolSchema(
-    name="patch",
-    description=(
-        "Edit text files. By default, replace old_string (unique in the file, copied as read_file "
-        "shows it, without line numbers) by new_string in path; replace_all takes every place. "
-        "With mode=patch, pass a V4A patch for several files, which is applied whole or not at "
-        "all: `*** Begin Patch`, `*** Update File: p` with hunks (`@@ hint`, then lines led by "
-        "space, - or +), `*** Move to: p`, `*** Add File: p`, `*** Delete File: p`, "
-        "`*** Move File: a -> b`, `*** End Patch`."
-    ),
-    parameters=json.dumps(
-        {
-            "type": "object",
-            "properties": {
-                "mode": {"type": "string", "enum": ["replace", "patch"], "default": "replace"},
-                "path": {"type": "string"},
-                "old_string": {"type": "string"},
-                "new_string": {"type": "string"},
-                "replace_all": {"type": "boolean", "default": False},
-                "patch": {"type": "string"},
-            },
-        },
-        separators=(",", ":"),
-    ),
-)
-
 
 class Patch:
-    """See `SCHEMA`. `redact` masks secrets in the diffs that are shown."""
+    """See `specs.PATCH`. `redact` masks secrets in the diffs that are shown."""
 
-    spec = ToolSpec(schema=SCHEMA, toolset="file", effects="writes")
+    spec = PATCH
 
     def __init__(self, workspace: Workspace, checker: Checker, redact: Redact) -> None:
         self._workspace = workspace

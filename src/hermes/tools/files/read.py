@@ -12,9 +12,8 @@ from typing import Any, Final, TypeVar
 import anyio
 
 from hermes.core.errors import ToolError
-from hermes.core.transcript import ToolSchema
 from hermes.ports.files import SNIFF_BYTES, FileFault, Files, Page
-from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
+from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput
 from hermes.safety.paths import PathPolicy
 from hermes.tools.files.documents import DOCUMENT_BYTES, EXTENSIONS, document_text
 from hermes.tools.files.encoding import Encoding, sniff, visible
@@ -27,6 +26,7 @@ from hermes.tools.files.read_names import near
 from hermes.tools.files.read_page import Limits, View, decoded, span, view
 from hermes.tools.files.read_repeats import Repeats, Version
 from hermes.tools.files.seen import UNCHANGED, SeenFiles
+from hermes.tools.files.specs import READ_FILE
 
 T = TypeVar("T")
 
@@ -39,31 +39,11 @@ INLINE_BYTES: Final = 16 << 10
 BIG_FILE: Final = 512_000
 BIG_PAGE: Final = 200
 
-SCHEMA = ToolSchema(
-    name="read_file",
-    description=(
-        "Read a text file, notebook, Office document or PDF as numbered lines `n|text`. Long ones "
-        "come in pages: pass `offset` (first line, from 1) and `limit`."
-    ),
-    parameters=json.dumps(
-        {
-            "type": "object",
-            "properties": {
-                "path": {"type": "string"},
-                "offset": {"type": "integer", "minimum": 1, "default": 1},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 2000},
-            },
-            "required": ["path"],
-        },
-        separators=(",", ":"),
-    ),
-)
-
 
 class ReadFile:
-    """See `SCHEMA`. Sizes are characters; `redact` masks secrets after the page is cut."""
+    """See `specs.READ_FILE`. Sizes are characters; `redact` masks secrets after the page is cut."""
 
-    spec = ToolSpec(schema=SCHEMA, toolset="file", effects="reads", result_chars=1_000_000)
+    spec = READ_FILE
 
     def __init__(
         self,

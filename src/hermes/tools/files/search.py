@@ -13,9 +13,8 @@ import anyio
 
 from hermes.core.errors import ToolError
 from hermes.core.text import clean
-from hermes.core.transcript import ToolSchema
 from hermes.ports.files import Files
-from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
+from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput
 from hermes.safety.paths import PathPolicy
 from hermes.tools.files.globs import glob
 from hermes.tools.files.path_locks import PathLocks
@@ -25,6 +24,7 @@ from hermes.tools.files.search_content import BadPattern, Found, Row, Wish, prob
 from hermes.tools.files.search_names import listing
 from hermes.tools.files.search_repeats import Searches
 from hermes.tools.files.search_show import masked_lines, window
+from hermes.tools.files.specs import SEARCH_FILES
 from hermes.tools.files.workspace import Redact
 
 SECONDS: Final = 60.0
@@ -33,33 +33,6 @@ INLINE: Final = 5
 """From this many rows on, matches come as text."""
 
 FORMAT: Final = "path, then its lines as `  number: text`; `  number- text` is context"
-
-SCHEMA = ToolSchema(
-    name="search_files",
-    description=(
-        "Search file contents by regular expression, or file names by glob (target=files). "
-        "Results are sorted and come in pages; total_count counts all of them. Hidden and ignored "
-        "files are searched only if a glob or path names them."
-    ),
-    parameters=json.dumps(
-        {
-            "type": "object",
-            "properties": {
-                "pattern": {"type": "string"},
-                "target": {"type": "string", "enum": ["content", "files"], "default": "content"},
-                "path": {"type": "string", "default": "."},
-                "file_glob": {"type": "string"},
-                "limit": {"type": "integer", "default": 50},
-                "offset": {"type": "integer", "default": 0},
-                "order": {"type": "string", "enum": ["discovery", "modified"]},
-                "output_mode": {"type": "string", "enum": ["content", "files_only", "count"]},
-                "context": {"type": "integer", "default": 0},
-            },
-            "required": ["pattern"],
-        },
-        separators=(",", ":"),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +63,9 @@ class _Root:
 
 
 class SearchFiles:
-    """See `SCHEMA`. `redact` masks secrets in what is shown."""
+    """See `specs.SEARCH_FILES`. `redact` masks secrets in what is shown."""
 
-    spec = ToolSpec(schema=SCHEMA, toolset="file", effects="reads")
+    spec = SEARCH_FILES
 
     def __init__(
         self, files: Files, policy: PathPolicy, redact: Redact, *, locks: PathLocks

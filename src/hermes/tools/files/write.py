@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from hermes.core.errors import ToolError
-from hermes.core.transcript import ToolSchema
 from hermes.ports.files import FileFault, Write
-from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
+from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput
 from hermes.safety.opaque import opaque
 from hermes.safety.redact import carries_mask
 from hermes.tools.files.checks.checker import Checker
@@ -21,6 +20,7 @@ from hermes.tools.files.encoding import UTF_8
 from hermes.tools.files.endings import keep_endings
 from hermes.tools.files.place import locate
 from hermes.tools.files.seen import UNCHANGED, UNKNOWN, SeenFiles
+from hermes.tools.files.specs import WRITE_FILE
 from hermes.tools.files.workspace import (
     TextFile,
     Workspace,
@@ -36,27 +36,11 @@ PREVIEW: Final = 2_000
 BIG: Final = range(20_000, 400_001)
 """Characters of a file for which `patch` is worth a hint, if most lines stayed."""
 
-SCHEMA = ToolSchema(
-    name="write_file",
-    description=(
-        "Write a whole text file, creating folders as needed. An existing file must have been "
-        "read in full first; to change part of one, use patch."
-    ),
-    parameters=json.dumps(
-        {
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-            "required": ["path", "content"],
-        },
-        separators=(",", ":"),
-    ),
-)
-
 
 class WriteFile:
-    """See `SCHEMA`."""
+    """See `specs.WRITE_FILE`."""
 
-    spec = ToolSpec(schema=SCHEMA, toolset="file", effects="writes")
+    spec = WRITE_FILE
 
     def __init__(self, workspace: Workspace, checker: Checker) -> None:
         self._workspace = workspace

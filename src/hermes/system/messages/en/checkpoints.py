@@ -10,7 +10,6 @@ MESSAGES: Final = {
     "gap": "      not covered: {what} {detail}",
     "file": "{deed:<9} {path}",
     "not_covered": "{path} is not covered: {reason} {detail}",
-    "no_change": "Nothing has changed since.",
     "binary": "{path}: binary, {size} bytes captured",
     "done": "{path}: {deed}",
     "not_done": "{path}: not restored, {why} {detail}",
@@ -23,5 +22,4 @@ MESSAGES: Final = {
     "no_number_hint": "`hermes checkpoints list` shows those there are.",
     "damaged": "the captured content {digest} is damaged",
     "contended": "another Hermes was changing the checkpoints of {root} all the time",
-    "off": "Checkpoints are switched off (checkpoints.enabled).",
 }

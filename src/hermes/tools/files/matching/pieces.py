@@ -34,7 +34,7 @@ class Found:
 
 def edit(source: Source, found: Found) -> Edit | NoChange | Refusal:
     """The edit that `found` comes to."""
-    endings = _Endings(source, found.sent)
+    endings = _Endings(source)
     same: list[Change] | None = None
     pieces: list[Piece] = []
     loose = found.fine or found.strategy != "exact"
@@ -97,10 +97,9 @@ def _made(source: Source, place: Span, todo: list[Change]) -> NoChange | Refusal
 class _Endings:
     """The line endings that new lines get."""
 
-    def __init__(self, source: Source, sent: str) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
         self._text = source.whole
-        self._sent = sent
         self._next = -1
 
     def fit(self, piece: str, start: int, end: int) -> str:
