@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
-
 from hermes.core.errors import ToolError
 from hermes.ports.files import FileFault, Write
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput
@@ -22,7 +20,6 @@ from hermes.tools.files.edits import Edit, NoChange, Outcome, Refusal, splice
 from hermes.tools.files.matching.find import find_edit
 from hermes.tools.files.misses import Misses
 from hermes.tools.files.patch_set import PatchSet
-from hermes.tools.files.place import locate
 from hermes.tools.files.read_names import near
 from hermes.tools.files.seen import SeenFiles
 from hermes.tools.files.specs import PATCH
@@ -30,6 +27,7 @@ from hermes.tools.files.workspace import (
     Redact,
     TextFile,
     Workspace,
+    apart,
     encoded,
     named,
     outside,
@@ -76,7 +74,7 @@ class Patch:
 
     async def _replace(self, arguments: Arguments, context: ToolContext) -> dict[str, Any]:
         raw = arguments.get("path")
-        path = str(await locate(self._workspace.files, raw, context.state.cwd))
+        path = context.touches[0]
         old, new = _text(arguments, "old_string"), _text(arguments, "new_string")
         refuse_surrogates(new)
         everywhere = arguments.get("replace_all") is True
@@ -95,7 +93,7 @@ class Patch:
             except ToolError as e:
                 return _failed(e.message)
             work = partial(_edit, file, old, new, everywhere)
-            outcome, after = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            outcome, after = await apart(work, len(file.data))
             if isinstance(outcome, Edit):
                 return await self._written(raw, file, after, outcome, context)
         if isinstance(outcome, NoChange):
@@ -122,7 +120,7 @@ class Patch:
         if whole:
             seen.note(Path(path), data)
         context.state.of(Misses).clear(path)
-        diff = await anyio.to_thread.run_sync(partial(unified, before, after, path=path))
+        diff = await apart(partial(unified, before, after, path=path), len(before))
         keys: dict[str, Any] = {
             "success": True,
             "diff": self._redact(diff),

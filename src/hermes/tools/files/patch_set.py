@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import anyio
-
 from hermes.core.errors import ToolError
 from hermes.ports.files import Change, FileFault, FileKind, Move, Remove, Write
 from hermes.ports.tool import ToolContext
@@ -31,6 +29,7 @@ from hermes.tools.files.workspace import (
     Redact,
     TextFile,
     Workspace,
+    apart,
     encoded,
     named,
     refuse_surrogates,
@@ -160,7 +159,7 @@ class PatchSet:
             if change.like is not None:
                 diffs.append(f"# Moved: {change.like} -> {path}")
             work = partial(unified, old, change.text, path=path, was=change.like)
-            diffs.append(await anyio.to_thread.run_sync(work))
+            diffs.append(await apart(work, len(change.text)))
             lint[path] = await self._checker.lint(path, old, change.text)
             if said := await self._checker.diagnostics(path, old, change.text, workspace=cwd):
                 found.append(f"{path}:\n{said}")

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 
@@ -19,10 +19,15 @@ from hermes.tools.files.path_locks import PathLocks
 from hermes.tools.files.place import locate
 from hermes.tools.files.seen import SeenFiles
 
+T = TypeVar("T")
+
 Redact = Callable[[str], str]
 
 EDIT_BYTES: Final = 64 << 20
 """The largest file that is edited as text."""
+
+INLINE: Final = 20_000
+"""Characters that are worked on at once; more of them, and other tasks would wait."""
 
 SNIFFED: Final = 64 << 10
 NOTED_SECONDS: Final = 5.0
@@ -122,6 +127,13 @@ class Workspace:
                     if page.sha256 is not None:
                         left[change.target] = page.sha256
         return left
+
+
+async def apart(work: Callable[[], T], size: int) -> T:
+    """`work` on `size` characters; in a thread unless that would cost more than the work."""
+    if size <= INLINE:
+        return work()
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 async def named(files: Files, raw: object, cwd: str) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from hermes.safety.redact import carries_mask
 from hermes.tools.files.checks.checker import Checker
 from hermes.tools.files.encoding import UTF_8
 from hermes.tools.files.endings import keep_endings
-from hermes.tools.files.place import locate
 from hermes.tools.files.seen import UNCHANGED, UNKNOWN, SeenFiles
 from hermes.tools.files.specs import WRITE_FILE
 from hermes.tools.files.workspace import (
@@ -55,7 +54,7 @@ class WriteFile:
         return f"{arguments.get('path')} ({len(content)} characters):\n{content[:PREVIEW]}{rest}"
 
     async def run(self, arguments: Arguments, context: ToolContext) -> ToolOutput:
-        path = str(await locate(self._workspace.files, arguments.get("path"), context.state.cwd))
+        path = context.touches[0]
         content = arguments.get("content")
         if not isinstance(content, str):
             raise ToolError("content must be a string; nothing was written.")
