@@ -279,3 +279,16 @@ async def test_a_real_server_finds_what_an_edit_broke(bench: Bench) -> None:
         found = await bench.edit(checker, old, new, "a.py")
         assert found == "4:7 error Undefined name `nowhere` [Ruff]"
         assert await bench.edit(checker, new, "# on top\n" + new, "a.py") is None
+
+
+async def test_an_error_beside_the_servers_stays_what_it_is(bench: Bench) -> None:
+    with pytest.raises(LookupError, match="not ours"):
+        async with bench.checker() as checker:
+            await bench.edit(checker, OLD, NEW)
+            raise LookupError("not ours")
+    assert not bench.running()
+    with anyio.move_on_after(0.2) as scope:
+        async with bench.checker() as checker:
+            await bench.edit(checker, OLD, NEW)
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
