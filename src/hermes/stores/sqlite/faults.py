@@ -16,6 +16,9 @@ _UNWRITABLE = (apsw.ReadOnlyError, apsw.PermissionsError, apsw.IOError)
 
 def translate(error: apsw.Error, path: Path) -> StoreError:
     """The StoreError to raise from `error`, which met the database at `path`."""
+    # A transaction that an error has ended cannot be rolled back: what ended it is the reason.
+    if isinstance(error, apsw.SQLError) and isinstance(error.__context__, apsw.Error):
+        error = error.__context__
     if isinstance(error, apsw.FullError):
         return NoSpace(t("store.no_space"), hint=t("store.no_space_hint"))
     if isinstance(error, DAMAGED):
