@@ -46,11 +46,15 @@ async def run(reaper: Reaper, command: str, cwd: str = "/") -> tuple[int, bytes]
 
 
 def running(pid: int) -> bool:
+    return state(pid) not in "ZX"
+
+
+def state(pid: int) -> str:
+    """The letter that /proc has for it; X if it is gone."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
-        return False
-    return state not in "ZX"
+        return "X"
 
 
 def children(of: int) -> list[int]:
@@ -295,6 +299,9 @@ async def test_a_killed_keeper_is_replaced(reaper: Reaper) -> None:
     before = children(os.getpid())
     await run(reaper, "true")
     (keeper,) = set(children(os.getpid())) - set(before)
+    # Stopped first: it makes a new standby after each command, at any moment.
+    os.kill(keeper, signal.SIGSTOP)
+    assert await until(lambda: state(keeper) == "T")
     standby = children(keeper)
     os.kill(keeper, signal.SIGKILL)
     for pid in standby:
