@@ -14,8 +14,8 @@ from hermes.core.events import TurnEnded
 from hermes.core.inputs import Interrupt
 from hermes.ports.session import AgentSession
 from hermes.safety.paths import PathPolicy
-from hermes.system.process import Reaper
-from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.terminals.environment import child_environment
+from hermes.terminals.local import LocalTerminal
 from hermes.tools.terminal.command import Terminal
 from rig import Rig
 
@@ -29,12 +29,10 @@ def file_tools(rig: Rig) -> None:
 @asynccontextmanager
 async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
     """Give `rig` the tool terminal; its processes end with the block."""
-    reaper = Reaper()
     backend = LocalTerminal(
         env=child_environment(os.environ, ()),
         state_dir=rig.folder / "state",
         spill_dir=rig.folder / "spill",
-        reaper=reaper,
         clock=SystemClock(),
     )
     rig.tools["terminal"] = Terminal(backend=backend, redact=lambda text, _: text)
@@ -43,8 +41,7 @@ async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
     finally:
         with anyio.CancelScope(shield=True):
             await backend.aclose()
-            await reaper.aclose()
-
+        
 
 @contextmanager
 def deaf_address() -> Iterator[str]:

@@ -9,8 +9,8 @@ import pytest
 from hermes.core.clock import SystemClock
 from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
-from hermes.system.process import Reaper
-from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.terminals.environment import child_environment
+from hermes.terminals.local import LocalTerminal
 
 
 def test_the_children_s_environment_is_an_allow_list() -> None:
@@ -40,7 +40,6 @@ async def test_a_machine_without_bash_is_told_so(tmp_path: Path) -> None:
         env={"PATH": "/no/such:relative"},
         state_dir=tmp_path / "state",
         spill_dir=tmp_path / "spill",
-        reaper=Reaper(),
         clock=SystemClock(),
     )
     with pytest.raises(ToolError, match="bash was not found"):
@@ -53,14 +52,12 @@ from pathlib import Path
 import anyio
 from hermes.core.clock import SystemClock
 from hermes.core.ids import SessionId
-from hermes.system.process import Reaper
 from hermes.terminals.local import LocalTerminal
 
 async def main():
-    reaper = Reaper()
     place = Path(sys.argv[1])
     terminal = LocalTerminal(env={"PATH": os.defpath}, state_dir=place / "a", spill_dir=place / "b",
-                             reaper=reaper, clock=SystemClock())
+                             clock=SystemClock())
     async def run(command):
         result = await terminal.run(
             SessionId("s"), command, cwd="/", timeout=60, limit=50_000)
@@ -70,7 +67,6 @@ async def main():
     total = await run("yes 'a line of output' | head -n 5000000")
     print(total, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     await terminal.aclose()
-    await reaper.aclose()
 
 anyio.run(main)
 """

@@ -15,8 +15,8 @@ from hermes.core.clock import SystemClock
 from hermes.core.ids import CallId, SessionId, TurnId
 from hermes.core.people import Origin
 from hermes.ports.tool import SessionState, ToolContext
-from hermes.system.process import Reaper
-from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.terminals.environment import child_environment
+from hermes.terminals.local import LocalTerminal
 from hermes.tools.terminal import Terminal
 from hermes.tools.terminal.output import last_command, readable
 
@@ -29,17 +29,14 @@ def redact(output: str, command: str) -> str:
 
 @pytest.fixture
 async def backend(tmp_path: Path) -> AsyncIterator[LocalTerminal]:
-    reaper = Reaper()
     backend = LocalTerminal(
         env=child_environment(os.environ, ()),
         state_dir=tmp_path / "state",
         spill_dir=tmp_path / "spill",
-        reaper=reaper,
         clock=SystemClock(),
     )
     yield backend
     await backend.aclose()
-    await reaper.aclose()
 
 
 @pytest.fixture

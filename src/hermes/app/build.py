@@ -43,7 +43,8 @@ from hermes.system.lazy import load as lazy
 from hermes.system.logs import open_logs
 from hermes.system.paths import Home
 from hermes.system.process import Reaper
-from hermes.terminals.local import LocalTerminal, child_environment
+from hermes.terminals.environment import child_environment
+from hermes.terminals.local import LocalTerminal
 from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.ripgrep import Ripgrep
 from hermes.tools.files.checks.checker import Checker
@@ -196,13 +197,12 @@ class App:
         )
         return parts, hands.terminal
 
-    def _terminal(self, reaper: Reaper) -> LocalTerminal:
+    def _terminal(self) -> LocalTerminal:
         passthrough = self._config.settings.terminal.env_passthrough
         return LocalTerminal(
             env=child_environment(self.env, passthrough),
             state_dir=self.home.cache / "terminal-state",
             spill_dir=self.home.cache / "terminal-output",
-            reaper=reaper,
             clock=self.clock,
         )
 
@@ -218,7 +218,7 @@ class App:
             home=self.home,
             settings=settings,
             redactor=self._redactor,
-            terminal=self._terminal(reaper),
+            terminal=self._terminal(),
             policy=self._policy(choice, route),
             files=files,
             checker=Checker(

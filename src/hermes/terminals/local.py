@@ -1,15 +1,19 @@
-"""The local back end: bash on this machine, one fresh shell for each command.
+"""The local back end: the shells and jobs of sessions, on this machine.
 
-Nothing a command starts can wait for a person: standard input is empty, there is no terminal, no
-pager and no editor. There is no boundary either: a command may do what the user may do.
+Each session has a keeper of its own, which runs in the session's sandbox if there is one, a serving
+shell, and jobs. Nothing a command starts can wait for a person: standard input is empty, there is
+no terminal, no pager and no editor.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import shutil
+import socket
+import termios
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 from anyio import CancelScope
@@ -17,92 +21,89 @@ from anyio import CancelScope
 from hermes.core.clock import Clock
 from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
-from hermes.ports.terminal import CommandResult
+from hermes.ports.terminal import CommandResult, Detached, Input, Job, Sink
 from hermes.system.i18n import t
-from hermes.system.process import ProcessTree, Reaper
+from hermes.system.process import Reaper
+from hermes.terminals import detached
 from hermes.terminals.capture import Capture
-from hermes.terminals.shell_state import script, take_dump
-
-# fmt: off
-ALLOWED: Final = frozenset((
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ", "TMPDIR",
-    "TMP", "TEMP", "HERMES_HOME", "HERMES_PROFILE", "VIRTUAL_ENV", "SSH_AUTH_SOCK",
-    "MANPATH", "INFOPATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "PYENV_ROOT", "NVM_DIR",
-    "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT", "JAVA_HOME", "SSL_CERT_FILE",
-    "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
-    "PIP_CERT", "GIT_SSL_CAINFO", "NO_PROXY", "no_proxy", "DBUS_SESSION_BUS_ADDRESS",
-))
-ALLOWED_PREFIXES: Final = ("LC_", "XDG_", "CONDA_")
-PROXIES: Final = frozenset(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY"))
-SECRET_WORDS: Final = (
-    "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "CREDS", "AUTH", "DSN", "WEBHOOK",
-    "BEARER", "COOKIE",
-)
-# fmt: on
-
-FIXED: Final = {
-    "PAGER": "cat",
-    "GIT_PAGER": "cat",
-    "MANPAGER": "cat",
-    "EDITOR": "false",
-    "VISUAL": "false",
-    "GIT_EDITOR": "false",
-    "GIT_TERMINAL_PROMPT": "0",
-    "SSH_ASKPASS_REQUIRE": "never",
-}
-"""What keeps a command from waiting for a person; a command may set them otherwise."""
-
-MARKERS: Final = {"AI_AGENT": "hermes-agent", "HERMES_AGENT": "true"}
-
-ARGUMENT_BYTES: Final = 100_000
-"""The longest command passed as an argument; Linux refuses one from 128 KiB on."""
+from hermes.terminals.environment import FIXED, MARKERS
+from hermes.terminals.local_job import LocalJob
+from hermes.terminals.shell import Ended, Shell
+from hermes.terminals.shell_script import BESIDE, LASTING, NOTHING, PROGRAM, State, adoption, quoted
 
 KEPT_DAYS: Final = 7
-"""How long state and spill files of dead processes stay."""
+"""How long spill files stay, and what dead processes left."""
 
 TIMED_OUT: Final = 124
 
+PROFILE_SECONDS: Final = 10
+"""How long a person's profile may take; the shell is started without it then."""
 
-def child_environment(environ: Mapping[str, str], passthrough: Iterable[str]) -> dict[str, str]:
-    """The part of `environ` that commands may see: an allow list, and the names passed through.
+ROWS, COLUMNS = 30, 120
+"""The size of a job's terminal."""
 
-    Proxies are left out if their address holds credentials, and so is any allowed name that looks
-    like a secret's. `passthrough` is a person's explicit wish and wins.
-    """
-    wanted = frozenset(passthrough)
 
-    def allowed(name: str, value: str) -> bool:
-        if name in wanted or name == "SSH_AUTH_SOCK":
-            return True
-        if name.upper() in PROXIES:
-            return "@" not in value
-        if any(word in name.upper() for word in SECRET_WORDS):
-            return False
-        return name in ALLOWED or name.startswith(ALLOWED_PREFIXES)
+class Jail(Protocol):
+    """The sandbox of a session; `terminals.sandbox` makes them."""
 
-    return {name: value for name, value in environ.items() if allowed(name, value)}
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What the environment of everything inside has in addition."""
+        ...
+
+    def argv(self, program: Sequence[str]) -> Sequence[str]:
+        """What to run in place of `program`."""
+        ...
+
+    def hint(self, output: bytes, exit_code: int) -> str | None:
+        """A sentence on what of a failure may be the sandbox's doing."""
+        ...
+
+
+class NoJail:
+    """No boundary at all."""
+
+    env: Mapping[str, str] = {}
+
+    def argv(self, program: Sequence[str]) -> Sequence[str]:
+        return program
+
+    def hint(self, output: bytes, exit_code: int) -> str | None:
+        return None
+
+
+async def no_jail(_: Path) -> Jail:
+    """Make none."""
+    return NoJail()
 
 
 @dataclass(slots=True)
-class _Shell:
-    """What lasts from one command of a session to the next.
+class _Session:
+    """What lasts from one command of a session to the next. `idle` are shells that wait for a
+    command: more than one only after commands ran side by side."""
 
-    `old` are states that were replaced: another command may still be about to read one. When none
-    runs, one is kept for the next dump to be written over, since to make and remove files costs
-    more than the rest of a short command (1.4 ms to remove one on ext4).
-    """
+    folder: Path
+    jail: Jail
+    env: dict[str, str]
+    reaper: Reaper
+    state: State = NOTHING
+    idle: list[Shell] = field(default_factory=list)
+    busy: set[Shell] = field(default_factory=set)
+    jobs: set[LocalJob] = field(default_factory=set)
+    count: int = 0
 
-    state: Path | None = None
-    old: list[Path] = field(default_factory=list)
-    running: int = 0
-    left: list[ProcessTree] = field(default_factory=list)
+    def name(self) -> str:
+        self.count += 1
+        return str(self.count)
 
 
 class LocalTerminal:
     """Implements `ports.terminal.TerminalBackend` on this machine.
 
     `env` is the environment of the first command, see `child_environment`. `state_dir` and
-    `spill_dir` are made when needed, readable by the user alone.
+    `spill_dir` are made when needed, readable by the user alone. `jails` makes the sandbox of a
+    session that begins in a folder. With `login`, the person's profile is read when a session
+    begins, and then the `files`.
     """
 
     def __init__(
@@ -111,15 +112,19 @@ class LocalTerminal:
         env: Mapping[str, str],
         state_dir: Path,
         spill_dir: Path,
-        reaper: Reaper,
         clock: Clock,
+        jails: Callable[[Path], Awaitable[Jail]] = no_jail,
+        login: bool = False,
+        files: tuple[str, ...] = (),
     ) -> None:
         self._env = dict(env)
         self._state_dir = state_dir
         self._spill_dir = spill_dir
-        self._reaper = reaper
         self._clock = clock
-        self._shells: dict[SessionId, _Shell] = {}
+        self._jails = jails
+        self._login = login
+        self._files = files
+        self._sessions: dict[SessionId, _Session] = {}
         self._bash = ""
         self._count = 0
 
@@ -132,112 +137,265 @@ class LocalTerminal:
         timeout: float,
         limit: int,
         fall_back: bool = True,
+        sink: Sink | None = None,
     ) -> CommandResult:
         """See `TerminalBackend.run`; also raises ToolError if no command can be started at all."""
-        if "\0" in command:
-            raise ToolError(t("terminal.nul"), hint=t("terminal.nul_hint"))
-        self._prepare()
-        place, moved = self._place(cwd, fall_back=fall_back)
-        shell = self._shells.setdefault(session, _Shell())
-        shell.left = [tree for tree in shell.left if not tree.gone()]
-        if shell.state and not shell.state.exists():
-            shell.state = None
+        _refuse_nul(command)
         capture = Capture(limit, self._open_spill)
-        with ExitStack() as undo:
-            try:
-                dump = self._dump_file(shell)
-                shell.running += 1
-                undo.callback(self._settle, shell, dump)
-                undo.callback(capture.discard)
-                with self._source(command) as source:
-                    text = script(command, dump=dump, state=shell.state, source=source)
-                    tree = self._start(session, shell, text, place)
-                    status = await self._watch(tree, shell, capture, timeout)
-            except OSError as e:
-                reason = e.strerror or str(e)
-                raise ToolError(t("terminal.not_started", reason=reason)) from e
-            undo.pop_all()
+
+        def take(data: bytes) -> None:
+            capture.add(data)
+            if sink is not None:
+                sink(data)
+
+        place, moved = self._place(cwd, fall_back=fall_back)
+        try:
+            with _as_tool_error():
+                home, notes = await self._session(session, place)
+                ended = await self._run(home, command, place, take, timeout, notes)
+        except BaseException:
+            capture.discard()
+            raise
         head, tail = capture.close()
+        cut = ended.status is None
+        status = TIMED_OUT if ended.status is None else ended.status
+        if status and not cut and (hint := home.jail.hint(head + tail, status)):
+            notes.append(hint)
         return CommandResult(
             output_head=head,
             output_tail=tail,
             total=capture.total,
-            exit_code=TIMED_OUT if status is None else status,
-            cwd=self._adopt(shell, dump),
-            timed_out=status is None,
+            exit_code=status,
+            cwd=os.fsdecode(ended.state.cwd) if ended.state else None,
+            timed_out=cut,
             moved_to=place if moved else None,
             spill=str(capture.path) if capture.path else None,
+            notes=tuple(notes),
         )
+
+    async def start(
+        self, session: SessionId, command: str, *, cwd: str, stdin: Input = "pipe"
+    ) -> Job:
+        """See `TerminalBackend.start`."""
+        _refuse_nul(command)
+        place, _ = self._place(cwd, fall_back=False)
+        with _as_tool_error():
+            home, _ = await self._session(session, place)
+            await self._begin(home, place, [])
+            state, run = self._job_files(home, os.fsencode(command))
+            text = BESIDE.format(state=quoted(str(state)), run=quoted(str(run)))
+            job = self._job(home, [self._bash, "-c", text, "bash"], place, stdin, (state, run))
+        return await self._started(home, job)
+
+    async def program(
+        self, session: SessionId, arguments: Sequence[str], *, cwd: str, env: Mapping[str, str]
+    ) -> Job:
+        """See `TerminalBackend.program`."""
+        place, _ = self._place(cwd, fall_back=False)
+        with _as_tool_error():
+            home, _ = await self._session(session, place)
+            await self._begin(home, place, [])
+            state, run = self._job_files(home, b"")
+            text = PROGRAM.format(state=quoted(str(state)))
+            words = [*(f"{name}={value}" for name, value in env.items()), *arguments]
+            ours, theirs = socket.socketpair()
+            ours.setblocking(False)
+            with theirs:
+                tree = home.reaper.start(
+                    [self._bash, "-c", text, "bash", *words],
+                    cwd=place,
+                    env=home.env,
+                    fds={0: theirs.fileno()},
+                )
+        return await self._started(home, LocalJob(tree, (state, run), channel=ours))
+
+    async def detach(
+        self, session: SessionId, command: str, *, cwd: str, output: Path, status: Path
+    ) -> Detached:
+        """See `TerminalBackend.detach`."""
+        _refuse_nul(command)
+        place, _ = self._place(cwd, fall_back=False)
+        with _as_tool_error():
+            home, _ = await self._session(session, place)
+            await self._begin(home, place, [])
+            state, run = self._job_files(home, os.fsencode(command))
+            with status.open("wb") as told:
+                text = LASTING.format(
+                    state=quoted(str(state)), run=quoted(str(run)), status=told.fileno()
+                )
+                return detached.start(
+                    home.jail.argv([self._bash, "-c", text, "bash"]),
+                    cwd=place,
+                    env=home.env,
+                    output=output,
+                    fds=(told.fileno(),),
+                )
+
+    def running(self, program: Detached) -> bool:
+        """See `TerminalBackend.running`."""
+        return detached.running(program)
+
+    async def end_detached(self, program: Detached) -> None:
+        """See `TerminalBackend.end_detached`."""
+        await detached.end(program)
 
     async def forget(self, session: SessionId) -> None:
         """See `TerminalBackend.forget`."""
-        shell = self._shells.pop(session, None)
-        if shell is None:
+        home = self._sessions.pop(session, None)
+        if home is None:
             return
-        for file in filter(None, (shell.state, *shell.old)):
-            file.unlink(missing_ok=True)
         with CancelScope(shield=True):
             async with anyio.create_task_group() as group:
-                for tree in shell.left:
-                    group.start_soon(tree.end)
+                for each in (*home.idle, *home.busy):
+                    group.start_soon(each.close)
+                for job in home.jobs:
+                    group.start_soon(job.end)
+            await home.reaper.aclose()
+            await anyio.to_thread.run_sync(shutil.rmtree, home.folder, True)
 
     async def aclose(self) -> None:
         """Forget every session."""
         with CancelScope(shield=True):
             async with anyio.create_task_group() as group:
-                for session in tuple(self._shells):
+                for session in tuple(self._sessions):
                     group.start_soon(self.forget, session)
 
-    def _start(self, session: SessionId, shell: _Shell, text: str, cwd: str) -> ProcessTree:
-        # A state holds every exported variable, so that a variable that was unset stays so.
-        env = ({} if shell.state else self._env | FIXED) | MARKERS
-        env |= {"HERMES_SESSION_ID": session, "PWD": cwd}
-        # The last argument is the name by which bash speaks of itself.
-        return self._reaper.start([self._bash, "-c", text, "bash"], cwd=cwd, env=env)
-
-    async def _watch(
-        self, tree: ProcessTree, shell: _Shell, capture: Capture, timeout: float
-    ) -> int | None:
-        """The exit status of the shell, or None if its time ran out and it was ended."""
-        status: int | None = None
+    async def _run(
+        self,
+        home: _Session,
+        command: str,
+        place: str,
+        sink: Sink,
+        timeout: float,
+        notes: list[str],
+    ) -> Ended:
+        shell = await self._begin(home, place, notes)
+        home.idle.remove(shell)
+        home.busy.add(shell)
         try:
-            with anyio.move_on_after(timeout):
-                status = await tree.stream(capture.add)
-        except BaseException:
-            await tree.end()
-            raise
-        if status is None:
-            await tree.end(capture.add)
-        elif tree.leave():
-            shell.left.append(tree)
-        return status
+            shell.adopt(home.state)
+            ended = await shell.run(os.fsencode(command), place, sink, timeout)
+        finally:
+            home.busy.discard(shell)
+            await self._settle(home, shell)
+        if ended.state is not None:
+            home.state = ended.state
+        return ended
 
-    def _dump_file(self, shell: _Shell) -> Path:
-        if shell.running == 0 and shell.old:
-            return shell.old.pop()
-        return self._private_file(self._state_dir, "state", "sh")
+    async def _settle(self, home: _Session, shell: Shell) -> None:
+        """Keep a shell that is not running a command any more, one at most."""
+        if shell.alive and not home.idle:
+            home.idle.append(shell)
+            return
+        with CancelScope(shield=True):
+            await shell.close()
 
-    def _adopt(self, shell: _Shell, dump: Path) -> str | None:
-        """Make `dump` the state; the folder where the shell ended, if it said so."""
-        cwd = take_dump(dump)
-        if cwd is None:
-            self._settle(shell, dump)
+    async def _begin(self, home: _Session, place: str, notes: list[str]) -> Shell:
+        """An idle shell, in the state of the session; the first one gives the session its state."""
+        if home.idle:
+            return home.idle[-1]
+        first = home.state is NOTHING
+        shell: Shell | None = None
+        if first and (self._login or self._files):
+            shell = await self._profiled(home, place)
+            if shell is None:
+                notes.append(t("terminal.no_profile", seconds=PROFILE_SECONDS))
+        if shell is None:
+            shell = self._shell(home, place, login=False, files=())
+            await shell.ready()
+        if first:
+            ended = await shell.run(b"", place, _drop, PROFILE_SECONDS)
+            if ended.state is None:
+                await shell.close()
+                raise ToolError(t("terminal.no_state"))
+            home.state = ended.state
+        home.idle.append(shell)
+        return shell
+
+    async def _profiled(self, home: _Session, place: str) -> Shell | None:
+        """A shell that has read the person's profile, or None if that did not end well."""
+        shell = self._shell(home, place, login=self._login, files=self._files)
+        try:
+            with anyio.fail_after(PROFILE_SECONDS):
+                await shell.ready()
+        except (TimeoutError, ToolError):
+            await shell.close()
             return None
-        if shell.state:
-            shell.old.append(shell.state)
-        shell.state = dump
-        self._settle(shell)
-        return cwd
+        except BaseException:
+            await shell.close()
+            raise
+        return shell
 
-    def _settle(self, shell: _Shell, dump: Path | None = None) -> None:
-        """One command less is running; `dump` is of no use."""
-        shell.running -= 1
-        if dump:
-            dump.unlink(missing_ok=True)
-        if shell.running == 0:
-            for file in shell.old[1:]:
-                file.unlink(missing_ok=True)
-            del shell.old[1:]
+    def _shell(self, home: _Session, place: str, *, login: bool, files: tuple[str, ...]) -> Shell:
+        return Shell.start(
+            home.reaper,
+            self._bash,
+            folder=home.folder,
+            name=home.name(),
+            cwd=place,
+            env=home.env,
+            login=login,
+            files=files,
+        )
+
+    async def _session(self, session: SessionId, place: str) -> tuple[_Session, list[str]]:
+        """The session's home, made when it is first asked for, with what there is to say then."""
+        self._prepare()
+        home = self._sessions.get(session)
+        if home is not None:
+            return home, []
+        jail = await self._jails(Path(place))
+        self._count += 1
+        folder = self._state_dir / f"{os.getpid()}-{self._count}"
+        folder.mkdir(mode=0o700)
+        env = {**self._env, **FIXED, **MARKERS, "HERMES_SESSION_ID": session, **jail.env}
+        home = _Session(folder=folder, jail=jail, env=env, reaper=Reaper(jail=jail))
+        self._sessions[session] = home
+        return home, []
+
+    def _job_files(self, home: _Session, command: bytes) -> tuple[Path, Path]:
+        """Files with the state of the session and with a command, for one job."""
+        name = home.name()
+        state, run = (home.folder / f"{part}-{name}" for part in ("state", "job"))
+        for file, data in ((state, adoption(home.state, NOTHING)), (run, command + b"\0")):
+            fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, "wb") as out:
+                out.write(data)
+        return state, run
+
+    def _job(
+        self, home: _Session, words: list[str], place: str, stdin: Input, files: tuple[Path, Path]
+    ) -> LocalJob:
+        if stdin == "tty":
+            master, slave = os.openpty()
+            termios.tcsetwinsize(slave, (ROWS, COLUMNS))
+            source = os.dup(master)
+            env = {"TERM": "xterm-256color"} | home.env
+            tree = home.reaper.start_on_terminal(
+                words, cwd=place, env=env, master=master, slave=slave
+            )
+        elif stdin == "pipe":
+            theirs, source = os.pipe()
+            try:
+                tree = home.reaper.start(words, cwd=place, env=home.env, fds={0: theirs})
+            finally:
+                os.close(theirs)
+        else:
+            source = -1
+            tree = home.reaper.start(words, cwd=place, env=home.env)
+        if source >= 0:
+            os.set_blocking(source, False)
+        return LocalJob(tree, files, source=source, terminal=stdin == "tty")
+
+    async def _started(self, home: _Session, job: LocalJob) -> LocalJob:
+        home.jobs.add(job)
+        try:
+            await job.started()
+        except BaseException:
+            with CancelScope(shield=True):
+                await job.end()
+            raise
+        return job
 
     def _place(self, cwd: str, *, fall_back: bool) -> tuple[str, bool]:
         """An existing folder for `cwd`, and whether it is another one."""
@@ -267,34 +425,37 @@ class LocalTerminal:
         for folder in (self._state_dir, self._spill_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for file in folder.iterdir():
-                if file.is_file() and file.stat().st_mtime < oldest:
+                if file.stat().st_mtime >= oldest:
+                    continue
+                if file.is_dir():
+                    shutil.rmtree(file, ignore_errors=True)
+                else:
                     file.unlink(missing_ok=True)
         self._bash = bash
 
-    def _private_file(self, folder: Path, kind: str, suffix: str) -> Path:
-        """A new empty file that only the user can read."""
+    def _open_spill(self) -> tuple[int, Path]:
         while True:
             self._count += 1
-            path = folder / f"{kind}-{os.getpid()}-{self._count}.{suffix}"
+            path = self._spill_dir / f"out-{os.getpid()}-{self._count}.log"
             try:
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), path
             except FileExistsError:
                 continue
-            return path
 
-    def _open_spill(self) -> tuple[int, Path]:
-        path = self._private_file(self._spill_dir, "out", "log")
-        return os.open(path, os.O_WRONLY), path
 
-    @contextmanager
-    def _source(self, command: str) -> Iterator[Path | None]:
-        """A file with `command` for as long as it runs, if that is too long for an argument."""
-        if len(command) * 4 < ARGUMENT_BYTES or len(os.fsencode(command)) < ARGUMENT_BYTES:
-            yield None
-            return
-        path = self._private_file(self._state_dir, "command", "sh")
-        try:
-            path.write_bytes(os.fsencode(command))
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
+@contextmanager
+def _as_tool_error() -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        reason = e.strerror or str(e)
+        raise ToolError(t("terminal.not_started", reason=reason)) from e
+
+
+def _refuse_nul(command: str) -> None:
+    if "\0" in command:
+        raise ToolError(t("terminal.nul"), hint=t("terminal.nul_hint"))
+
+
+def _drop(_: bytes) -> None:
+    return

@@ -11,6 +11,11 @@ MESSAGES: Final = {
     "not_started": "The command could not be started: {reason}. Nothing was run.",
     "no_folder": "{path} is not an existing folder; nothing was run.",
     "no_folder_hint": "Pass an existing folder.",
+    "no_state": "The shell did not tell its state when it started; nothing was run.",
+    "no_profile": "The profile files of the shell failed or took more than {seconds} seconds; the "
+    "shell was started without them.",
+    "no_input": "The process takes no input (any more); nothing was written.",
+    "no_input_hint": "Look at its output; start it again if it has ended.",
     "nul": "The command contains a NUL character, which no shell accepts; nothing was run.",
     "nul_hint": "Write it as an escape, for example printf '\\0'.",
 }
