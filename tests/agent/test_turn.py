@@ -112,7 +112,7 @@ async def test_without_a_person_what_needs_one_is_denied(rig: Rig) -> None:
     assert "nobody is there" in batch.results[0].content
 
 
-@pytest.mark.parametrize(("choice", "ran"), [("yes", True), ("no", False), ("maybe", False)])
+@pytest.mark.parametrize(("choice", "ran"), [("once", True), ("no", False), ("maybe", False)])
 async def test_a_person_decides_and_only_an_offered_yes_allows(
     rig: Rig, choice: str, ran: bool
 ) -> None:

@@ -1,7 +1,8 @@
 """`make bench`: the figures of docs/performance.md, each beside its limit from the same run.
 
-Runs the kit (startup, one-shot, a long turn, files, the store) on this very environment, then the
-resume of a session of 10,000 entries. On a busy machine trust ratios and minima.
+Runs the kit (startup, one-shot, a long turn, files, the terminal, the store) on this very
+environment, then the resume of a session of 10,000 entries. On a busy machine trust ratios and
+minima.
 """
 
 import json
@@ -30,7 +31,14 @@ def kit(folder: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
         "BENCH_CACHE": str(folder),
     }
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "run.py", "-b", "startup,oneshot,loop,files,store", "-c", "ours"]
+    command = [
+        sys.executable,
+        "run.py",
+        "-b",
+        "startup,oneshot,loop,files,terminal,store",
+        "-c",
+        "ours",
+    ]
     command += ["--messages", "20000", "-n", "9"]
     run = subprocess.run(command, cwd=HERE / "kit", env=env, capture_output=True, check=True)
     rows = (json.loads(line) for line in run.stdout.splitlines() if line.startswith(b"{"))
@@ -99,6 +107,7 @@ def figures(rows: dict[tuple[str, str, str], dict[str, Any]]) -> list[tuple[str,
         ("gap, `read_file`", f"{value('loop', 'ours', 'gap.read'):.1f} ms"),
         ("gap, `patch` of a small file", f"{value('loop', 'ours', 'gap.patch'):.1f} ms"),
         *file_figures(value),
+        *terminal_figures(value),
         (
             "gap, last quarter of a long turn over the first",
             f"{value('loop', 'ours', 'gap.last_quarter_over_first'):.2f} times",
@@ -125,6 +134,25 @@ def file_figures(value: Callable[..., float]) -> list[tuple[str, str]]:
         both("patch in a 5 MB file", "patch_5mb", "patch_5mb"),
         both("write 10 MB, verified", "write_10mb", "write_10mb"),
         ("a miss on 20,000 similar lines", f"{value('files', 'ours', 'miss'):.1f} ms"),
+    ]
+
+
+def terminal_figures(value: Callable[..., float]) -> list[tuple[str, str]]:
+    """The rows of the bench `terminal`, whose commands run in the sandbox."""
+
+    def both(what: str, metric: str) -> tuple[str, str]:
+        ours, least = value("terminal", "ours", metric), value("terminal", "limit", metric)
+        return what, f"{ours:.1f} ms ({least:.1f} ms)"
+
+    return [
+        both("gap, `true` in the sandbox (`bash -c true`)", "true"),
+        ("gap, the first command of a session", f"{value('terminal', 'ours', 'first'):.1f} ms"),
+        both("gap, 50 MB of output (`bash -c`, all kept)", "output_50mb"),
+        ("peak RSS of that", f"{value('terminal', 'ours', 'output_50mb', 'rss_mb'):.0f} MB"),
+        (
+            "stop of a tree that ignores TERM and left its session, the slowest of 3",
+            f"{value('terminal', 'ours', 'stop', 'max'):.0f} ms",
+        ),
     ]
 
 

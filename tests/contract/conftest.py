@@ -15,6 +15,7 @@ from journals import (
     epoch,
 )
 from places import applets, open_place, place, shell_place, small_disk  # noqa: F401  fixtures
+from terminal_rig import backend, folder, kind, leash, run  # noqa: F401  fixtures
 
 
 @pytest.fixture(params=STORES)

@@ -43,9 +43,10 @@ async def test_what_is_written_is_there_byte_for_byte(place: Place, data: bytes)
         Write(path=path, data=data, expect=OLD),
         Write(path=new, data=data + b"x", expect=None),
     ]
-    await place.files.commit(changes)
+    made = await place.files.commit(changes)
     assert Path(path).read_bytes() == data
     assert Path(new).read_bytes() == data + b"x"
+    assert made.written == {path: sha(data), new: sha(data + b"x")}
 
 
 async def test_a_commit_takes_any_name(place: Place) -> None:

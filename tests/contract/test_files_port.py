@@ -67,6 +67,15 @@ async def test_with_entry_the_last_link_stays_what_it_is(place: Place) -> None:
     assert await locate("link/none", cwd, entry=True) == place.at("deep/none")
 
 
+async def test_a_name_means_its_file_and_the_link_that_it_is(place: Place) -> None:
+    place.put("deep/file")
+    os.symlink("deep/file", place.at("link"))
+    cwd = str(place.folder)
+    assert await place.files.named("link", cwd) == (place.at("deep/file"), place.at("link"))
+    assert await place.files.named("deep/../deep/file", cwd) == (place.at("deep/file"),)
+    assert await place.files.named("deep/none", cwd) == (place.at("deep/none"),)
+
+
 async def test_what_does_not_exist_is_resolved_as_far_as_it_does(place: Place) -> None:
     os.symlink("nowhere/at/all", place.at("dangling"))
     cwd = str(place.folder)
@@ -257,6 +266,9 @@ async def test_a_tree_holds_everything_and_follows_no_link(place: Place) -> None
         "link": "link",
         "fifo": "fifo",
     }
+    folders = await place.files.tree(str(place.folder), limit=2, folders=True)
+    assert folders.complete
+    assert {e.path for e in folders.entries} == {place.at(".hidden"), place.at(".hidden/deep")}
     (one,) = (e for e in tree.entries if e.path == place.at("one"))
     assert (one.size, one.mtime) == (3, 1_000_000_007)
     with faults("missing"):

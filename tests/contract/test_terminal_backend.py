@@ -1,104 +1,24 @@
 """What every terminal back end must do; run over each of them."""
 
-import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Protocol
 
 import anyio
 import pytest
-from anyio import to_thread
 
-from hermes.core.clock import SystemClock
 from hermes.core.errors import ToolError
-from hermes.core.ids import SessionId
-from hermes.ports.terminal import CommandResult, TerminalBackend
-from hermes.terminals.environment import child_environment
-from hermes.terminals.local import LocalTerminal
-
-ONE, TWO = SessionId("20250101_000000_000001"), SessionId("20250101_000000_000002")
-LIMIT = 50_000
+from hermes.ports.terminal import TerminalBackend
+from terminal_rig import ONE, TWO, Leash, Run, said
 
 
-class Run(Protocol):
-    async def __call__(
-        self,
-        command: str,
-        *,
-        session: SessionId = ONE,
-        cwd: Path | str | None = None,
-        timeout: float = 30,
-        limit: int = LIMIT,
-        fall_back: bool = True,
-    ) -> CommandResult: ...
-
-
-@pytest.fixture(params=["local"])
-async def backend(tmp_path: Path) -> AsyncIterator[TerminalBackend]:
-    secrets = {"MY_TOKEN": "s3cr3t", "AWS_SECRET_ACCESS_KEY": "s3cr3t", "PLAIN": "s3cr3t"}
-    terminal = LocalTerminal(
-        env=child_environment({**os.environ, **secrets}, ()),
-        state_dir=tmp_path / "state",
-        spill_dir=tmp_path / "spill",
-        clock=SystemClock(),
-    )
-    yield terminal
-    await terminal.aclose()
-    assert not list((tmp_path / "state").glob("*"))
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    path = tmp_path / "place"
-    path.mkdir()
-    return path
-
-
-@pytest.fixture
-def run(backend: TerminalBackend, place: Path) -> Run:
-    async def run(
-        command: str,
-        *,
-        session: SessionId = ONE,
-        cwd: Path | str | None = None,
-        timeout: float = 30,
-        limit: int = LIMIT,
-        fall_back: bool = True,
-    ) -> CommandResult:
-        return await backend.run(
-            session,
-            command,
-            cwd=str(cwd or place),
-            timeout=timeout,
-            limit=limit,
-            fall_back=fall_back,
-        )
-
-    return run
-
-
-async def said(run: Run, command: str, **options: object) -> str:
-    result = await run(command, **options)  # type: ignore[arg-type]
-    return result.output_head.decode()
-
-
-def running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-async def test_a_command_answers_with_output_status_and_folder(run: Run, place: Path) -> None:
+async def test_a_command_answers_with_output_status_and_folder(run: Run, folder: Path) -> None:
     result = await run("echo out; echo err >&2; cd /usr; exit 3")
     assert result.output_head == b"out\nerr\n"
     assert (result.output_tail, result.total, result.exit_code) == (b"", 8, 3)
     assert (result.cwd, result.timed_out, result.moved_to) == ("/usr", False, None)
-    assert (await run("true")).cwd == str(place)
+    assert (await run("true")).cwd == str(folder)
 
 
 async def test_quotes_comments_heredocs_and_several_lines_are_run_as_given(run: Run) -> None:
@@ -152,12 +72,12 @@ async def test_commands_side_by_side_do_not_disturb_each_other_s_state(run: Run)
     assert await said(run, "echo $KEPT ${N:+one}") == "1 one\n"
 
 
-async def test_a_shorter_state_leaves_nothing_of_a_longer_one(run: Run, place: Path) -> None:
-    (place / ("long" * 50)).mkdir()
+async def test_a_shorter_state_leaves_nothing_of_a_longer_one(run: Run, folder: Path) -> None:
+    (folder / ("long" * 50)).mkdir()
     await run(f"export A={'x' * 5000}; cd long*")
     for _ in range(4):
         result = await run("unset A; echo ${A-no} >out; cat out")
-        assert (result.output_head, result.cwd) == (b"no\n", str(place))
+        assert (result.output_head, result.cwd) == (b"no\n", str(folder))
 
 
 async def test_a_shell_that_was_replaced_or_killed_leaves_the_state_before(run: Run) -> None:
@@ -182,27 +102,27 @@ async def test_sessions_do_not_see_each_other_and_a_forgotten_one_starts_anew(
 
 async def test_state_files_are_for_the_user_alone(run: Run, tmp_path: Path) -> None:
     await run("umask 0; export SECRET=1")
-    places = [tmp_path / "state", *(tmp_path / "state").iterdir()]
-    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
+    folders = [tmp_path / "state", *(tmp_path / "state").iterdir()]
+    assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o700}
     files = (tmp_path / "state").glob("*/*")
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
-async def test_a_folder_with_any_name_is_followed(run: Run, place: Path) -> None:
+async def test_a_folder_with_any_name_is_followed(run: Run, folder: Path) -> None:
     for name in ("d(1)", "a'b", "x y;id", "line\nbreak", "ü"):
-        (place / name).mkdir()
-        result = await run("cd ./*", cwd=place)
-        assert result.cwd == str(place / name)
-        assert (await run("pwd", cwd=result.cwd)).output_head.decode() == f"{place / name}\n"
-        (place / name).rmdir()
+        (folder / name).mkdir()
+        result = await run("cd ./*", cwd=folder)
+        assert result.cwd == str(folder / name)
+        assert (await run("pwd", cwd=result.cwd)).output_head.decode() == f"{folder / name}\n"
+        (folder / name).rmdir()
 
 
-async def test_a_deleted_folder_does_not_wedge_the_session(run: Run, place: Path) -> None:
-    gone = place / "x" / "y"
+async def test_a_deleted_folder_does_not_wedge_the_session(run: Run, folder: Path) -> None:
+    gone = folder / "x" / "y"
     gone.mkdir(parents=True)
     assert (await run("rm -rf ../../x", cwd=gone)).exit_code == 0
     result = await run("pwd", cwd=gone)
-    assert (result.output_head.decode(), result.moved_to) == (f"{place}\n", str(place))
+    assert (result.output_head.decode(), result.moved_to) == (f"{folder}\n", str(folder))
     with pytest.raises(ToolError, match="x/y is not an existing folder; nothing was run"):
         await run("pwd", cwd=gone, fall_back=False)
 
@@ -215,10 +135,10 @@ async def test_only_allowed_variables_reach_a_command(run: Run) -> None:
     assert await said(run, markers) == f"hermes-agent true {ONE} cat cat\n"
 
 
-async def test_nothing_waits_for_a_person(run: Run, place: Path) -> None:
+async def test_nothing_waits_for_a_person(run: Run, folder: Path) -> None:
     assert await said(run, "read x; echo $? [$x]; cat; tty") == "1 []\nnot a tty\n"
     assert (await run("echo x >/dev/tty")).exit_code == 1
-    subprocess.run(["git", "init", "-q", place], check=True)
+    subprocess.run(["git", "init", "-q", folder], check=True)
     begun = time.monotonic()
     identity = "-c user.name=a -c user.email=a@example.org -c core.editor=vi"
     result = await run(f"git {identity} commit --allow-empty")
@@ -228,11 +148,11 @@ async def test_nothing_waits_for_a_person(run: Run, place: Path) -> None:
     assert (await run("git log; git help git >/dev/null; $EDITOR x")).exit_code == 1
 
 
-async def test_sudo_is_run_as_given(run: Run, place: Path) -> None:
-    sudo = place / "sudo"
+async def test_sudo_is_run_as_given(run: Run, folder: Path) -> None:
+    sudo = folder / "sudo"
     sudo.write_text('#!/bin/sh\nprintf "%s " "$@"\ncat\n', encoding="utf-8")
     sudo.chmod(0o755)
-    assert await said(run, f"PATH={place}:$PATH; sudo -n true") == "-n true "
+    assert await said(run, f"PATH={folder}:$PATH; sudo -n true") == "-n true "
 
 
 @pytest.mark.parametrize(
@@ -245,14 +165,15 @@ async def test_sudo_is_run_as_given(run: Run, place: Path) -> None:
     ],
 )
 async def test_a_call_returns_when_the_shell_does_and_what_is_left_ends_with_the_session(
-    run: Run, backend: TerminalBackend, command: str
+    run: Run, backend: TerminalBackend, leash: Leash, command: str
 ) -> None:
     begun = time.monotonic()
-    pid = int((await said(run, command)).splitlines()[0])
+    pid = int((await said(run, f"exec 9>{leash.path}; {command}")).splitlines()[0])
     assert time.monotonic() - begun < 5
     assert await said(run, f"kill -0 {pid} && echo there") == "there\n"
+    assert leash.held()
     await backend.forget(ONE)
-    assert not running(pid)
+    assert not leash.held()
 
 
 async def test_output_that_is_still_coming_when_the_shell_exits_is_taken(run: Run) -> None:
@@ -270,37 +191,36 @@ async def test_silence_is_not_failure(run: Run) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "echo $BASHPID >{fifo}; sleep 300",
-        "trap '' TERM; echo $BASHPID >{fifo}; sleep 300; sleep 300",
-        "setsid sh -c 'trap \"\" TERM; echo $$ >{fifo}; sleep 300; sleep 300' & wait",
-        "echo $BASHPID >{fifo}; yes",
+        "echo >&9; sleep 300",
+        "trap '' TERM; echo >&9; sleep 300; sleep 300",
+        "setsid sh -c 'trap \"\" TERM; echo >&9; sleep 300; sleep 300' & wait",
+        "(setsid sh -c 'trap \"\" TERM; echo >&9; sleep 300; sleep 300' &) ; sleep 300",
+        "echo >&9; yes",
     ],
-    ids=["plain", "ignores TERM", "setsid", "flood"],
+    ids=["plain", "ignores TERM", "setsid", "double fork", "flood"],
 )
 async def test_cancelling_ends_the_tree_within_a_second(
-    run: Run, place: Path, tmp_path: Path, command: str
+    run: Run, leash: Leash, tmp_path: Path, command: str
 ) -> None:
-    fifo = place / "fifo"
-    os.mkfifo(fifo)
     await run("export KEPT=1")
     async with anyio.create_task_group() as group:
-        group.start_soon(run, command.format(fifo=fifo))
-        pid = int(await to_thread.run_sync(fifo.read_text, "utf-8"))
+        group.start_soon(run, f"exec 9>{leash.path}; {command}")
+        await leash.line()
+        assert leash.held()
         begun = time.monotonic()
         group.cancel_scope.cancel()
     assert time.monotonic() - begun < 1.0
-    assert not running(pid)
+    assert not leash.held()
     assert not list((tmp_path / "spill").iterdir())
     assert await said(run, "echo $KEPT") == "1\n"
 
 
-async def test_a_timeout_ends_the_tree_and_keeps_the_output(run: Run) -> None:
+async def test_a_timeout_ends_the_tree_and_keeps_the_output(run: Run, leash: Leash) -> None:
     begun = time.monotonic()
-    result = await run(
-        "trap '' TERM; setsid sleep 300 & echo $!; sleep 300; sleep 300", timeout=0.5
-    )
-    assert (result.timed_out, result.exit_code) == (True, 124)
-    assert not running(int(result.output_head))
+    stubborn = "trap '' TERM; echo begun; setsid sleep 300 & sleep 300; sleep 300"
+    result = await run(f"exec 9>{leash.path}; {stubborn}", timeout=0.5)
+    assert (result.timed_out, result.exit_code, result.output_head) == (True, 124, b"begun\n")
+    assert not leash.held()
     assert time.monotonic() - begun < 5
 
 

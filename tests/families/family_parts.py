@@ -9,14 +9,18 @@ from pathlib import Path
 import anyio
 
 from hands import hands
+from hermes.app.terminal import RunTerminal
 from hermes.core.clock import SystemClock
 from hermes.core.events import TurnEnded
+from hermes.core.ids import SessionId
 from hermes.core.inputs import Interrupt
 from hermes.ports.session import AgentSession
 from hermes.safety.paths import PathPolicy
+from hermes.safety.redact import Redactor
+from hermes.system.config.settings import Settings
+from hermes.system.paths import Home
 from hermes.terminals.environment import child_environment
 from hermes.terminals.local import LocalTerminal
-from hermes.tools.terminal.command import Terminal
 from rig import Rig
 
 
@@ -28,20 +32,35 @@ def file_tools(rig: Rig) -> None:
 
 @asynccontextmanager
 async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
-    """Give `rig` the tool terminal; its processes end with the block."""
+    """Give `rig` the terminal tools; their processes end with the block."""
+    home = Home(rig.folder / "home", rig.folder)
+    home.prepare()
     backend = LocalTerminal(
         env=child_environment(os.environ, ()),
         state_dir=rig.folder / "state",
         spill_dir=rig.folder / "spill",
         clock=SystemClock(),
     )
-    rig.tools["terminal"] = Terminal(backend=backend, redact=lambda text, _: text)
-    try:
+    terminal = RunTerminal(
+        backend,
+        home=home,
+        settings=Settings(),
+        redactor=Redactor(enabled=False, secrets=()),
+        checkpoints=None,
+        clock=SystemClock(),
+    )
+    async with terminal:
+
+        async def tell(session: SessionId, text: str) -> None:
+            if rig.tell is not None:
+                await rig.tell(session, text)
+
+        terminal.tell = tell
+        rig.opened, rig.forget = terminal.opened, terminal.forget
+        rig.tools["terminal"] = terminal.terminal()
+        rig.tools["process"] = terminal.process()
         yield
-    finally:
-        with anyio.CancelScope(shield=True):
-            await backend.aclose()
-        
+
 
 @contextmanager
 def deaf_address() -> Iterator[str]:

@@ -71,7 +71,7 @@ async def test_a_time_out_is_a_result_and_the_turn_goes_on(rig: Rig) -> None:
 
 
 def test_a_piped_run_asks_nobody_and_denies_at_once(program: Program) -> None:
-    call = replies.calls(("terminal", {"command": "touch made"}))
+    call = replies.calls(("terminal", {"command": "rm -r old; touch made"}))
     with ScriptedModel([call, "I may not"]) as model:
         program.configure(model.base_url)
         start = time.monotonic()

@@ -24,6 +24,7 @@ COMMANDS = "families/test_command_kinds.py"
 HISTORY = "families/test_history_kinds.py"
 TEXTS = "families/test_text_kinds.py"
 MONEY = "families/test_money_loop_and_growth_kinds.py"
+HOOKS = "families/test_hook_kinds.py"
 KEPT = "families/test_kept_session_kinds.py"
 BACKEND = "contract/test_terminal_backend.py"
 STORE_FILE = "stores/test_store_file.py"
@@ -145,6 +146,17 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "B144": (f"{STORE_FILE}::test_a_surrogate_that_another_program_wrote_is_read_clean", SINKS),
     "B146": (SINKS, f"{TEXTS}::test_bytes_that_are_no_text_reach_the_program_from_everywhere"),
     "B419": (f"{TEXTS}::test_a_file_of_another_encoding_ends_nothing",),
+    # hooks
+    "B394": (f"{HOOKS}::test_every_built_in_tool_is_announced_before_and_after_it_runs",),
+    "B395": (
+        f"{HOOKS}::test_a_hook_is_called_once_whatever_the_front_end",
+        f"{HOOKS}::test_calls_side_by_side_are_each_judged_once",
+    ),
+    "B396": (
+        f"{HOOKS}::test_a_veto_is_the_result_and_the_tool_does_not_run",
+        f"{HOOKS}::test_a_judge_that_fails_denies_and_both_are_told",
+    ),
+    "B397": (f"{HOOKS}::test_a_hook_is_called_once_whatever_the_front_end",),
     # store
     "B216": (f"{KEPT}::test_readers_and_writers_of_one_home_leave_it_whole",),
     "B217": (f"{STORE_FILE}::test_a_newer_database_that_crashed_is_refused_and_its_log_kept",),
@@ -276,6 +288,34 @@ COVERED: Final[dict[str, tuple[str, ...]]] = {
     "B407": (
         "surfaces/test_checkpoint_verbs.py::test_a_file_that_is_too_large_is_said_to_be_not_covered",
     ),
+    # gate-gap, gate-rules, guard-fp
+    "B048": (
+        "safety/test_approval_chain.py::test_without_a_person_flagged_is_refused_unless_the_owner_said_so_before",
+        "families/test_gate_kinds.py::test_a_script_runs_only_where_somebody_is_or_said_so",
+    ),
+    "B049": (
+        "families/test_gate_kinds.py::test_without_a_person_no_door_of_the_program_runs_what_is_flagged",
+    ),
+    "B051": (
+        "safety/test_approval_chain.py::test_what_was_refused_is_asked_about_when_it_comes_another_way",
+    ),
+    "B056": (
+        "surfaces/test_chat_keys.py::test_what_was_typed_before_a_question_does_not_answer_it",
+        "surfaces/test_chat.py::test_a_command_runs_after_a_clear_yes_only",
+    ),
+    "B059": ("families/test_gate_kinds.py::test_each_way_that_a_refusal_names_works",),
+    "B423": (
+        "families/test_gate_kinds.py::test_a_deny_rule_holds_for_each_command_of_a_line_however_it_is_spelt",
+    ),
+    "B424": (
+        "surfaces/test_approval_verbs.py::test_a_rule_that_can_never_decide_stops_the_start_and_is_named",
+        "surfaces/test_approval_verbs.py::test_a_rule_that_can_never_match_is_not_saved",
+    ),
+    "B425": (
+        "safety/test_approval_chain.py::test_always_saves_the_exact_command_and_holds_at_once",
+    ),
+    "B426": ("safety/test_approval_chain.py::test_a_path_rule_holds_for_the_shell_too",),
+    "B427": ("families/test_gate_kinds.py::test_what_is_allowed_does_not_ask",),
 }
 
 

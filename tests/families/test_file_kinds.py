@@ -1,6 +1,7 @@
-"""Families edit-refuses, edit-corrupts, encoding, fs-views, redaction: reports about files."""
+"""Families edit-refuses, edit-corrupts, encoding, fs-views, redaction, rollback: about files."""
 
 import dataclasses
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hermes.core.people import Origin
 from hermes.ports.tool import SessionState, ToolContext
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
+from undo_place import UndoPlace
 
 pytestmark = pytest.mark.anyio
 
@@ -223,3 +225,76 @@ async def test_a_link_is_asked_about_by_its_own_name_too(desk: Desk) -> None:
         assert await desk.tools["patch"].touches(arguments, desk.context.state) == both
     written = {"path": "CLAUDE.md", "content": "x"}
     assert await desk.tools["write_file"].touches(written, desk.context.state) == both
+
+
+@pytest.fixture
+def undo(tmp_path: Path) -> UndoPlace:
+    place = UndoPlace(tmp_path).make()
+    place.put("a", b"one\n")
+    return place
+
+
+async def test_a_rollback_removes_no_file_that_was_too_large_to_capture(undo: UndoPlace) -> None:
+    undo.put("app.log", b"x" * (11 << 20))
+    undo.put("idle.log", b"x" * (11 << 20))
+    async with undo.store() as store:
+        await undo.command(store, 1, "echo two > a; echo more >> app.log")
+        undo.put("made-later.log", b"x" * (11 << 20))
+        done = await store.restore(undo.root, 1, overwrite=True)
+    assert [(Path(o.path).name, o.deed, o.hindrance) for o in done.outcomes] == [
+        ("a", "written", None),
+        ("app.log", None, "not_covered"),
+    ]
+    sizes = [(undo.work / n).stat().st_size for n in ("app.log", "idle.log", "made-later.log")]
+    assert sizes == [(11 << 20) + 5, 11 << 20, 11 << 20]
+
+
+async def test_a_rollback_leaves_files_alone_that_no_repository_knows(undo: UndoPlace) -> None:
+    await undo.git("init -q", "add a", "-c user.name=x -c user.email=x commit -qm x")
+    undo.put(".gitignore", b"ignored\n")
+    undo.put("ignored", b"theirs\n")
+    undo.put("out.csv", b"theirs\n")
+    async with undo.store() as store:
+        await undo.edit(store, 1, {"made": b"x\n"})
+        await undo.command(store, 1, "echo two > a; touch made-by-command")
+        undo.put("later.csv", b"theirs\n")
+        assert (await store.restore(undo.root, 1)).complete
+    names = {path.name for path in undo.work.iterdir()} - {".git", "pyproject.toml"}
+    assert names == {"a", ".gitignore", "ignored", "out.csv", "later.csv"}
+    assert undo.get("a") == b"one\n"
+
+
+async def test_a_hand_edit_is_kept_whatever_path_the_agent_came_by(undo: UndoPlace) -> None:
+    undo.put("sub/b", b"one\n")
+    (undo.folder / "by-link").symlink_to(undo.work / "sub")
+    by_link = undo.origin(1, cwd=str(undo.folder / "by-link"))
+    async with undo.store() as store:
+        path = str(undo.folder / "by-link/b")
+        await store.before(by_link, [path])
+        undo.put("sub/b", b"two\n")
+        await store.after(by_link, {path: hashlib.sha256(b"two\n").digest()})
+        undo.put("sub/b", b"mine\n")
+        roots = {await store.root(str(undo.folder / p)) for p in ("by-link", "work/sub", "work")}
+        assert roots == {undo.root}
+        for paths in ([], [path], [undo.at("sub/b")], [undo.at("sub")]):
+            done = await store.restore(undo.root, 1, paths=paths)
+            assert [o.hindrance for o in done.outcomes] == ["edited_after"]
+    assert undo.get("sub/b") == b"mine\n"
+
+
+async def test_a_snapshot_says_what_it_has_and_counts_no_folder_it_leaves_out(
+    undo: UndoPlace,
+) -> None:
+    undo.listed = 50
+    many = undo.work / "node_modules"
+    many.mkdir()
+    for number in range(60):
+        (many / str(number)).touch()
+    async with undo.store() as store:
+        await undo.command(store, 1, "echo two > a")
+        (row,) = await store.checkpoints(undo.root)
+        assert (row.files, row.gaps) == (1, ())
+        many.rename(undo.work / "data")
+        await undo.command(store, 2, "echo three > a")
+        row = (await store.checkpoints(undo.root))[0]
+        assert (row.files, [gap.code for gap in row.gaps]) == (0, ["too_many"])

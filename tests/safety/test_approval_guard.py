@@ -1,6 +1,5 @@
 """Which calls are put to a person, through the loop."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ async def test_a_write_is_no_question(rig: Rig) -> None:
 
 async def test_protected_files_of_one_call_are_one_question(rig: Rig) -> None:
     probe = writer(rig)
-    assert len(await asked(rig, "a.txt AGENTS.md .env", "yes")) == 1
+    assert len(await asked(rig, "a.txt AGENTS.md .env", "once")) == 1
     assert len(probe.log) == 2
     assert len(await asked(rig, "a.txt AGENTS.md", "no")) == 1
     assert len(probe.log) == 2
@@ -82,8 +81,10 @@ async def test_without_a_person_the_refusal_names_the_protected_paths(rig: Rig) 
     assert str(rig.folder / "a.txt") not in batch.results[0].content
 
 
-async def test_yolo_asks_nothing(rig: Rig, tmp_path: Path) -> None:
+async def test_yolo_asks_nothing_but_about_files_that_instruct_agents(rig: Rig) -> None:
     probe = writer(rig)
     rig.yolo = True
-    assert await asked(rig, "AGENTS.md", "no") == []
-    assert probe.log
+    assert await asked(rig, ".env a.txt", "no") == []
+    assert len(probe.log) == 2
+    assert len(await asked(rig, "AGENTS.md", "no")) == 1
+    assert len(probe.log) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes.safety.redact import Mode, Redactor, carries_mask
+from hermes.safety.redact import Mode, Redactor, carries_mask, holds_sentinel
 from program import Program
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -193,7 +193,10 @@ DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("mode", ["text", "file", "terminal", "code"])
+BENIGN += (CASES / "redact_benign.txt").read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("mode", ["text", "file", "terminal", "code", "log"])
 @pytest.mark.parametrize("line", BENIGN)
 def test_code_and_prose_without_secrets_pass_unchanged(line: str, mode: Mode) -> None:
     assert redact(line, mode) == line
@@ -286,6 +289,52 @@ def test_a_disabled_redactor_changes_nothing() -> None:
 )
 def test_a_mask_is_recognised_in_what_is_about_to_be_written(text: str, carries: bool) -> None:
     assert carries_mask(text) is carries
+
+
+@pytest.mark.parametrize(
+    ("command", "holds"),
+    [
+        ("echo 'API_KEY=«redacted:sk-…»' >> .env", True),
+        ("cat > .env <<'E'\nAPI_KEY=***\nE", True),
+        ("echo DB_PASS=*** >> .env", True),
+        ('printf \'{"api_key": "***"}\' | tee config.json', True),
+        ("sed -i 's/^TOKEN=.*/TOKEN=***/' .env", True),
+        ("python -c \"open('.env','w').write('API_KEY=***')\"", True),
+        ("export OPENAI_API_KEY=sk-abc...wxyz; ./run", True),
+        ("echo '[REDACTED PRIVATE KEY]' > id_rsa", True),
+        ("echo '*** done ***' > log", False),
+        ("grep -n 'key: \\*\\*\\*' notes.md", False),
+        ("grep 'password=***' app.log 2>&1", False),
+        ("echo wait... > file", False),
+        ("API_KEY=abc ./run > out", False),
+    ],
+)
+def test_a_command_that_would_write_a_mask_is_recognised(command: str, holds: bool) -> None:
+    assert holds_sentinel(command) is holds
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "sk-abcdefghijklmnopqrstuvwxyz0123456789",
+        "ghp_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345",
+        "Authorization: Bearer abcdefghij0123456789klmnop",
+        "x-api-key: abcdefghij0123456789klmnop",
+        "DB_PASS=abcdefghij0123456789klmnop",
+        "token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcdEFGH",
+    ],
+)
+def test_no_part_of_a_secret_reaches_a_log(secret: str) -> None:
+    body = secret.split()[-1].split("=")[-1].removeprefix("sk-").removeprefix("ghp_")
+    shown = redact(f"request failed: {secret}", "log")
+    assert "«redacted:" in shown
+    assert not any(body[at : at + 4] in shown for at in range(len(body) - 3))
+
+
+def test_a_private_key_with_a_comment_that_holds_another_is_masked() -> None:
+    begin = "-----BEGIN PRIVATE KEY-----"
+    text = f"{begin}\nComment: a{begin}\nQUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=\n"
+    assert "QUJD" not in redact(text)
 
 
 def test_the_filter_masks_what_is_piped_through_it_and_keeps_every_other_byte(

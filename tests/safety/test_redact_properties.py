@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes.safety.redact import Mode, Redactor
 
-MODES: tuple[Mode, ...] = ("text", "file", "terminal", "code")
+MODES: tuple[Mode, ...] = ("text", "file", "terminal", "code", "log")
 REDACTOR = Redactor(secrets=["literal-secret-1"])
 
 # Pieces that, joined at random, come close to every detector.
@@ -62,6 +62,7 @@ HOSTILE = [
     *("cookie: a=", "authorization: ", "basic ", "-session: a1", "curl -u a:", "curl "),
     *("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n"),
     *("kind: Secret\ndata:\n  a: b\n", '"kind":"Secret""data":{"a":"b",', "PRIVATE KEY"),
+    *("-----BEGIN PRIVATE KEY-----\nComment: a", "authorization:", "-session:", "curl --user a:b "),
     *("\x1b[", "\x1b]", "\0", "\u200b", "«redacted:", "token=«redacted:", "\ud800key=", "İtoken="),
 ]
 

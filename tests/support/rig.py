@@ -1,7 +1,7 @@
 """The loop put together as the program does, with real parts."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from hermes.core.usage import FREE
 from hermes.models.body import Deadlines
 from hermes.models.dialects.chat_completions import ChatCompletions
 from hermes.models.provider import HttpProvider
+from hermes.ports.hooks import Hooks
 from hermes.ports.model import Route
 from hermes.ports.session import AgentSession
 from hermes.ports.store import Journal
@@ -30,6 +31,7 @@ from hermes.sdk.testing.model_server import ScriptedModel
 from hermes.stores.blobs import BlobStore
 from hermes.stores.sqlite.store import SqliteStore
 from hermes.system.http import http_transport
+from hermes.system.lazy import load
 
 CLI = Origin(surface="cli")
 PERSON = Origin(surface="cli", person=True)
@@ -52,6 +54,10 @@ def route(base_url: str, **changes: Any) -> Route:
     )
 
 
+async def _nothing(_: SessionId) -> None:
+    return None
+
+
 @dataclass
 class Rig:
     """The loop with a real store, over HTTP to a scripted model."""
@@ -64,6 +70,21 @@ class Rig:
     idle: float = 20.0
     route: dict[str, Any] = field(default_factory=dict)
     journal: Callable[[SqliteStore], Journal] = field(default=lambda store: store)
+    opened: Callable[[SessionId], Awaitable[None]] = _nothing
+    forget: Callable[[SessionId], Awaitable[None]] = _nothing
+    tell: Callable[[SessionId, str], Awaitable[None]] | None = None
+    hooks: Hooks | None = None
+    approvals: dict[str, Any] = field(default_factory=dict)
+
+    def guard(self, policy: PathPolicy) -> ApprovalGuard:
+        """The guard; `approvals` are further arguments of it."""
+        made = {"classifier": self.classifier, **self.approvals}
+        return ApprovalGuard(policy=policy, off=self.yolo, **made)
+
+    def classifier(self) -> Any:
+        """What parses commands."""
+        make = load("hermes.safety.commands.classify:Classifier")
+        return make(home=self.folder, hermes_home=self.folder / "home")
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[SqliteStore]:
@@ -93,23 +114,23 @@ class Rig:
             async def spill(data: bytes) -> Path:
                 return blobs.put(data)
 
-            async def forget(_: SessionId) -> None:
-                return None
-
             parts = Parts(
                 store=store,
                 journal=self.journal(store),
                 model=where.name,
                 tools=self.tools,
-                guard=ApprovalGuard(policy=policy, off=self.yolo),
+                guard=self.guard(policy),
                 assembler=Assembler(soul=self.folder / "SOUL.md", profile="full", system="Test"),
                 spill=spill,
                 redact=lambda text: text,
                 clock=SystemClock(),
                 ids=ids,
                 limits=self.limits,
+                hooks=self.hooks,
             )
-            yield Host(parts, provider, forget=forget)
+            host = Host(parts, provider, opened=self.opened, forget=self.forget)
+            self.tell = host.tell
+            yield host
 
     @asynccontextmanager
     async def session(

@@ -13,6 +13,7 @@ from program import Program
 from terminal import CTRL_C, CTRL_D, chat
 
 SHELL = ("terminal", {"command": "echo ran > ran"})
+ASKED = "permissions: [{tool: terminal, decision: ask}]\n"
 
 
 def test_an_answer_stands_below_the_prompt_and_a_blank_line_follows(program: Program) -> None:
@@ -76,7 +77,7 @@ def test_without_streaming_nothing_of_an_unfinished_answer_shows(program: Progra
 @pytest.mark.parametrize(("answer", "runs"), [("Yes", True), ("", False)])
 def test_a_command_runs_after_a_clear_yes_only(program: Program, answer: str, runs: bool) -> None:
     with ScriptedModel([replies.calls(SHELL, text="I will."), "Done."]) as model:
-        program.configure(model.base_url)
+        program.configure(model.base_url, ASKED)
         with chat(program) as terminal:
             terminal.say("go")
             terminal.until("y/N:")
@@ -85,7 +86,11 @@ def test_a_command_runs_after_a_clear_yes_only(program: Program, answer: str, ru
             terminal.prompt(2)
             shown = terminal.block("> go")
     assert shown[1:5] == ["I will.", "", "Allow terminal?", "  echo ran > ran"]
-    assert shown[5] == f"  y/N: {answer}".rstrip()
+    assert shown[5:7] == [
+        "  Asked because:",
+        "  your rule asks about it (permissions[0]: terminal)",
+    ]
+    assert shown[8] == f"  [s]ession, [a]lways, y/N: {answer}".rstrip()
     assert shown[-2] == "Done."
     assert ("  terminal  not allowed" in shown) != runs
     assert (program.cwd / "ran").exists() == runs
@@ -93,7 +98,7 @@ def test_a_command_runs_after_a_clear_yes_only(program: Program, answer: str, ru
 
 def test_silence_at_a_question_is_a_no(program: Program) -> None:
     with ScriptedModel([replies.calls(SHELL), "Done."]) as model:
-        program.configure(model.base_url, "approvals: {timeout: 1}\n")
+        program.configure(model.base_url, f"approvals: {{timeout: 1}}\n{ASKED}")
         with chat(program) as terminal:
             terminal.say("go")
             terminal.prompt(2)
@@ -103,7 +108,7 @@ def test_silence_at_a_question_is_a_no(program: Program) -> None:
 
 def test_ctrl_c_at_a_question_stops_the_turn(program: Program) -> None:
     with ScriptedModel([replies.calls(SHELL), "Still there."]) as model:
-        program.configure(model.base_url)
+        program.configure(model.base_url, ASKED)
         with chat(program) as terminal:
             terminal.say("go")
             terminal.until("y/N:")
@@ -117,7 +122,7 @@ def test_ctrl_c_at_a_question_stops_the_turn(program: Program) -> None:
 
 def test_ctrl_c_after_an_answered_question_stops_the_command(program: Program) -> None:
     with ScriptedModel([replies.calls(("terminal", {"command": "touch on; sleep 60"}))]) as model:
-        program.configure(model.base_url)
+        program.configure(model.base_url, ASKED)
         with chat(program) as terminal:
             terminal.say("go")
             terminal.until("y/N:")
@@ -152,7 +157,7 @@ def test_a_steering_answer_cannot_touch_the_terminal(program: Program) -> None:
 def test_a_question_spells_control_characters(program: Program) -> None:
     call = replies.calls(("terminal", {"command": "echo \x1b[2K\u202e ok"}))
     with ScriptedModel([call, "ok"]) as model:
-        program.configure(model.base_url)
+        program.configure(model.base_url, ASKED)
         with chat(program) as terminal:
             terminal.say("go")
             terminal.until("y/N:")

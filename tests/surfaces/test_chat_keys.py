@@ -6,6 +6,7 @@ from program import Program
 from terminal import CTRL_C, CTRL_D, CTRL_J, TAB, UP, chat
 
 SHELL = ("terminal", {"command": "echo ran > ran"})
+ASKED = "permissions: [{tool: terminal, decision: ask}]\n"
 
 
 def said(request: Request) -> str:
@@ -16,7 +17,7 @@ def said(request: Request) -> str:
 
 def test_what_was_typed_before_a_question_does_not_answer_it(program: Program) -> None:
     with ScriptedModel([replies.calls(SHELL).hold(1), "Done.", "Yes?"]) as model:
-        program.configure(model.base_url)
+        program.configure(model.base_url, ASKED)
         with chat(program) as terminal:
             terminal.say("go")
             model.wait_for_request()

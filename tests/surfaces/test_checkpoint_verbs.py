@@ -2,11 +2,14 @@
 
 import json
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from hermes.sdk.testing.model_server import ScriptedModel
 from program import Program
+from terminal import CTRL_D, chat
 
 
 @pytest.fixture
@@ -122,3 +125,101 @@ def test_a_number_that_is_not_there_is_a_plain_error(project: Program) -> None:
     run = project.run("checkpoints", "restore", "9")
     assert run.returncode != 0
     assert b"There is no checkpoint 9" in run.stderr
+
+
+def read_json(program: Program, *words: str) -> Any:
+    return json.loads(program.run("checkpoints", *words, "--json").stdout)
+
+
+def test_each_verb_prints_json_too(project: Program) -> None:
+    assert read_json(project, "list") == [{"root": str(project.cwd), "checkpoints": []}]
+    assert read_json(project, "status") == []
+    patch(project, "one", "two")
+    (listed,) = read_json(project, "list")
+    (row,) = listed["checkpoints"]
+    assert (listed["root"], row["number"], row["files"]) == (str(project.cwd), 1, 1)
+    assert (row["tools"], row["missed"], row["gaps"]) == (["patch"], 0, [])
+    (place,) = read_json(project, "status")
+    assert (place["root"], place["checkpoints"], place["exists"]) == (str(project.cwd), 1, True)
+    assert place["bytes"] == row["bytes"] > 0
+    path = str(project.cwd / "a.txt")
+    (file,) = read_json(project, "show", "1")["files"]
+    assert (file["path"], file["deed"], file["was"]["size"]) == (path, "changed", 4)
+    (compared,) = read_json(project, "diff", "1")["files"]
+    assert "-one\n+two\n" in compared["diff"]
+    dry = read_json(project, "restore", "1", "--dry-run")
+    done = read_json(project, "restore", "1")
+    files = [{"path": path, "deed": "written", "hindrance": None, "detail": ""}]
+    assert dry == {"dry_run": True, "complete": True, "undo": None, "files": files}
+    assert done == {"dry_run": False, "complete": True, "undo": 2, "files": files}
+    assert read_json(project, "prune", "--dry-run")["checkpoints"] == 0
+    assert read_json(project, "prune")["left"] > 0
+
+
+def test_a_diff_of_a_file_that_is_not_in_the_checkpoint_says_so(project: Program) -> None:
+    patch(project, "one", "two")
+    run = project.run("checkpoints", "diff", "1", "b.txt")
+    assert run.returncode == 2
+    assert b"no file of checkpoint 1" in run.stderr
+    (project.cwd / "here").symlink_to(".")
+    assert b"+two" in project.run("checkpoints", "diff", "1", "here/a.txt").stdout
+
+
+def test_a_damaged_store_is_an_error_and_no_empty_list(project: Program) -> None:
+    patch(project, "one", "two")
+    (project.home / "checkpoints/checkpoints.db").write_bytes(b"")
+    for words in (["list"], ["status"], ["show", "1"], ["restore", "1"], ["prune"]):
+        run = project.run("checkpoints", *words, "--json")
+        assert (run.returncode != 0, run.stdout) == (True, b"")
+        assert b"checkpoints.db" in run.stderr
+
+
+def test_a_chat_lists_compares_and_brings_back(project: Program) -> None:
+    patch(project, "one", "two")
+    with ScriptedModel([]) as model:
+        project.configure(model.base_url)
+        with chat(project) as terminal:
+            for number, (words, expected) in enumerate(
+                (
+                    ("", "1 files, patch"),
+                    ("list --all", "1 files, patch"),
+                    ("diff 1", "+two"),
+                    ("diff 1 b.txt", "no file of checkpoint 1"),
+                    ("restore 1 --dry-run", "Nothing was changed"),
+                    ("restore 1 a.txt", "/rollback restore 2"),
+                    ("2", "1 restored"),
+                    ("restore 9", "There is no checkpoint 9"),
+                    ("undo everything", "Say /rollback"),
+                ),
+                start=2,
+            ):
+                terminal.say(f"/rollback {words}".strip())
+                terminal.prompt(number)
+                block = terminal.block(f"> /rollback {words}".rstrip())
+                assert expected in " ".join(line.strip() for line in block)
+                if words == "restore 1 a.txt":
+                    assert text(project, "a.txt") == "one\n"
+            terminal.type(CTRL_D)
+            assert terminal.status() == 0
+    assert text(project, "a.txt") == "two\n"
+
+
+@pytest.mark.parametrize(("by_link", "in_project"), [(False, True), (True, False)])
+def test_run_in_a_sub_folder_hand_edits_are_kept_as_anywhere(
+    project: Program, by_link: bool, in_project: bool
+) -> None:
+    if not in_project:
+        (project.cwd / "pyproject.toml").unlink()
+    (project.cwd / "sub").mkdir()
+    (project.cwd / "by-link").symlink_to("sub")
+    call(project, "write_file", path="sub/made.txt", content="x\n")
+    patch(project, "one", "two")
+    (project.cwd / "a.txt").write_text("mine\n", encoding="utf-8")
+    below = replace(project, cwd=project.cwd / ("by-link" if by_link else "sub"))
+    below.env = {"PWD": str(below.cwd)}
+    done = below.run("checkpoints", "restore", "1")
+    assert b"edited after" in done.stderr
+    assert (done.returncode, text(project, "a.txt")) == (1, "mine\n")
+    assert not (project.cwd / "sub/made.txt").exists()
+    assert below.run("checkpoints", "restore", "2", "../a.txt", "--overwrite").returncode == 0
+    assert text(project, "a.txt") == "one\n"

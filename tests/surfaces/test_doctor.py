@@ -36,9 +36,13 @@ def test_a_bare_home_is_well_and_told_what_is_missing(program: Program) -> None:
     assert not (program.home / "hermes.db").exists()
 
 
-def test_it_says_plainly_that_there_is_no_sandbox(program: Program) -> None:
+def test_it_says_plainly_what_commands_run_in(program: Program) -> None:
     _, found = examine(program)
-    assert found["sandbox"].startswith("warn This version has no sandbox")
+    status, told = program.run("sandbox", "status", "--json").returncode, found["sandbox"]
+    assert told.startswith("ok " if status == 0 else "warn No sandbox works here")
+    program.configure("http://127.0.0.1:9", "terminal:\n  local:\n    sandbox: off\n")
+    _, found = examine(program)
+    assert found["sandbox"].startswith("warn Commands run without a sandbox")
 
 
 def test_a_model_that_answers_is_well(program: Program) -> None:

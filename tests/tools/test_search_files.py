@@ -1,76 +1,18 @@
 """`search_files`: sorted, whole, and the same with ripgrep as without."""
 
-import dataclasses
-import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from hermes.core.clock import SystemClock
 from hermes.core.errors import ToolError
-from hermes.core.ids import CallId, SessionId, TurnId
-from hermes.core.people import Origin
-from hermes.ports.tool import SessionState, ToolContext
-from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
-from hermes.terminals.local_files import LocalFiles
 from hermes.terminals.ripgrep import Ripgrep
-from hermes.tools.files.path_locks import PathLocks
-from hermes.tools.files.search import SearchFiles
+from search_rig import Search, write
 
 pytestmark = pytest.mark.anyio
-
-
-class NoRipgrep(Ripgrep):
-    """A machine without ripgrep."""
-
-    program = None  # type: ignore[assignment]
-
-
-class Search:
-    """The tool in one session, with ripgrep (which tests have beside Python) or without."""
-
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        ripgrep: bool = True,
-        redact: Callable[[str], str] = lambda text: text,
-    ) -> None:
-        self.folder = folder
-        kind = Ripgrep if ripgrep else NoRipgrep
-        files = LocalFiles(
-            home=None, records=folder.parent / "records", clock=SystemClock(), ripgrep=kind("")
-        )
-        policy = PathPolicy(home=folder.parent / "hermes", user=folder.parent)
-        self.tool = SearchFiles(files, policy, redact, locks=PathLocks())
-        self.context = ToolContext(
-            session=SessionId("s"),
-            turn=TurnId("t"),
-            call=CallId("c"),
-            origin=Origin(surface="cli"),
-            state=SessionState(str(folder)),
-        )
-
-    async def __call__(self, pattern: str, *, turn: str = "", **rest: Any) -> dict[str, Any]:
-        context = dataclasses.replace(self.context, turn=TurnId(turn or os.urandom(4).hex()))
-        output = await self.tool.run({"pattern": pattern, **rest}, context)
-        keys: dict[str, Any] = json.loads(output.content)
-        assert (output.outcome == "ok") is ("error" not in keys)
-        return keys
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(params=["ripgrep", "python"])
@@ -197,37 +139,142 @@ async def test_a_pipe_is_refused_at_once(search: Search) -> None:
         assert "is a fifo" in (await search("x", path="p"))["error"]
 
 
-LINES = st.sampled_from(["foo", "foo bar", "a1", "-x", "Foo\r", "é", "", "a.b", "x\ty"])
-NAMES = st.sampled_from(
-    ["a.py", "b.txt", "d/a.py", "d/e/c.md", ".h/a.py", "d/.h", "ign/x", "d/ign/y", "[x].py"]
-)
-TREES = st.dictionaries(NAMES, st.lists(LINES, max_size=5).map("\n".join), max_size=7)
-PATTERNS = st.sampled_from(["foo", "fo+", "^a", r"\d", "-x", "foo$", "é", "x|b", ".", r"a\.b", "("])
-GLOBS = st.sampled_from([None, "*.py", "d/*", "**/*.md", "{a,b}.*", ".h/*", "[[]*"])
-RULES = st.sampled_from(["", "ign/\n", "*.py\n!a.py\n", "/b.txt\n", "d/e\n", "**/y\n", "d/\n"])
-
-
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(TREES, PATTERNS, GLOBS, RULES, st.integers(0, 2), st.booleans())
-async def test_both_engines_give_the_same(
-    tmp_path_factory: pytest.TempPathFactory,
-    tree: dict[str, str],
-    pattern: str,
-    glob: str | None,
-    rules: str,
-    context: int,
-    git: bool,
+async def test_the_first_hits_are_kept_and_an_offset_beyond_them_is_refused(
+    search: Search,
 ) -> None:
-    folder = tmp_path_factory.mktemp("tree") / "work"
-    folder.mkdir()
-    write(folder, tree | {".gitignore": rules})
-    if git:
-        (folder / ".git").mkdir()
-        (folder / ".git" / "config").write_text("foo\n", encoding="utf-8")
-    rest = {"context": context, "limit": 1000} | ({"file_glob": glob} if glob else {})
-    with_rg = await Search(folder)(pattern, **rest)
-    without = await Search(folder, ripgrep=False)(pattern, **rest)
-    for keys in (with_rg, without):
-        if "error" in keys:
-            keys["error"] = "error"
-    assert with_rg == without
+    write(search.folder, {f"{n}.txt": "hit\n" * 5_100 for n in "fbadchgeji"})
+    keys = await search("hit", limit=5, offset=49_998)
+    assert keys["total_count"] == 51_000
+    assert [row["path"][-5:] for row in keys["matches"]] == ["j.txt"] * 2
+    assert [row["line"] for row in keys["matches"]] == [4_099, 4_100]
+    assert "not kept" in keys["_hint"]
+    keys = await search("hit", offset=50_000)
+    assert "beyond the first 50000" in keys["error"]
+
+
+async def test_a_hit_over_lines_counts_where_it_begins(search: Search) -> None:
+    write(search.folder, {"a": "x\ny\nx\ny\n", "b": "x\r\ny\r\n"})
+    keys = await search(r"x\ny")
+    assert keys["total_count"] == 3
+    assert keys["matches_text"].count(": x") == 3
+    assert keys["matches_text"].count("- y") == 3
+    counted = await search(r"x\ny", output_mode="count")
+    assert [*counted["counts"].values()] == [2, 1]
+
+
+@pytest.mark.parametrize("pattern", ["hit", r"hit\n"])
+async def test_a_binary_file_is_told_if_it_was_named_and_left_out_if_not(
+    search: Search, pattern: str
+) -> None:
+    write(search.folder, {"late": "hit\n" + "z\n" * 50_000 + "\0\nhit\n", "early": "\0\nhit\n"})
+    for name in ("late", "early"):
+        for mode in ("content", "count"):
+            keys = await search(pattern, path=name, output_mode=mode)
+            assert "it is binary" in keys["error"]
+            assert "read_file" in keys["error"]
+    assert (await search(pattern))["total_count"] == 0
+
+
+async def test_a_text_that_turns_out_binary_late_is_told(search: Search) -> None:
+    write(search.folder, {"late": "hit\n" + "z\n" * 50_000 + "\0\n", "a": "hit\n"})
+    keys = await search("hit")
+    assert (keys["total_count"], "late: there is a NUL" in keys["warning"]) == (1, True)
+
+
+@pytest.mark.parametrize("target", ["content", "files"])
+async def test_what_lies_below_two_paths_counts_once(search: Search, target: str) -> None:
+    write(search.folder, {"d/a": "a\n", "d/e/a": "a\n", ".h/a": "a\n"})
+    (search.folder / "l").symlink_to("d")
+    keys = await search("a", path="., d, d, l, .h", target=target)
+    assert keys["total_count"] == 3
+
+
+@pytest.mark.parametrize(
+    ("glob", "names"),
+    [
+        ("!*.md", ["a,b.txt", "a.py", "d/c.py"]),
+        ("*.py,*.md", ["a.py", "b.md", "d/c.py"]),
+        ("*.py *.md", ["a.py", "b.md", "d/c.py"]),
+        ("*.{py,md}", ["a.py", "b.md", "d/c.py"]),
+        ("{a,b}.*", ["a.py", "b.md"]),
+        ("a,b.txt", ["a,b.txt"]),
+        ("*,!*.py", ["a,b.txt", "b.md"]),
+        ("d/", ["d/c.py"]),
+        ("/a.py", ["a.py"]),
+        (["*.md", "d/*"], ["b.md", "d/c.py"]),
+    ],
+)
+async def test_a_glob_is_taken_as_people_write_it(
+    search: Search, glob: object, names: list[str]
+) -> None:
+    write(search.folder, dict.fromkeys(["a.py", "b.md", "d/c.py", "a,b.txt"], "hit\n"))
+    keys = await search("hit", file_glob=glob, output_mode="files_only")
+    assert keys["files"] == [str(search.folder / name) for name in names]
+    inside = f"{search.folder}/d/*.py"
+    assert (await search("hit", file_glob=inside))["total_count"] == 1
+
+
+async def test_a_glob_that_fits_no_file_is_told(search: Search) -> None:
+    write(search.folder, {"a.py": "hit\n", ".git/x": "hit\n", "ign/b.c": "hit\n", ".ignore": "ign"})
+    assert "No file fits" in (await search("hit", file_glob="*.zzz"))["warning"]
+    assert "path=.git" in (await search("hit", file_glob=".git/*"))["warning"]
+    assert "hidden or ignored" in (await search("no", file_glob="*.c"))["warning"]
+    assert await search("no", file_glob="*.py") == {"total_count": 0}
+
+
+async def test_a_name_that_is_not_found_is_explained(search: Search) -> None:
+    write(search.folder, {"Readme.md": "", "ign/b.c": "", ".ignore": "ign", ".git/x": ""})
+    for pattern, why in {
+        "readme*": "1 with another case",
+        "b.c": "1 hidden or ignored",
+        "eadme": "1 if you search for *eadme*",
+        r".*\.md$": "1 if you search for *.md",
+        ".git/*": "path=.git",
+    }.items():
+        assert why in (await search(pattern, target="files"))["warning"]
+    assert await search("*.zzz", target="files") == {"total_count": 0}
+
+
+@pytest.mark.parametrize("target", ["content", "files"])
+async def test_a_folder_of_links_is_told(search: Search, target: str) -> None:
+    (search.folder / "only").mkdir()
+    (search.folder / "only/link").symlink_to("/")
+    keys = await search("*" if target == "files" else "x", target=target, path="only")
+    assert "only links (1)" in keys["warning"]
+
+
+async def test_an_ignore_file_does_not_show_what_is_hidden(search: Search) -> None:
+    write(search.folder, {".gitignore": "!.keep\n", ".keep": "hit\n", ".git/HEAD": ""})
+    assert (await search("hit", output_mode="count"))["total_count"] == 0
+    assert (await search("hit", file_glob=".keep"))["total_count"] == 1
+
+
+async def test_what_only_git_knows_hides_nothing(search: Search) -> None:
+    write(search.folder, {".git/info/exclude": "*\n", "a": "hit\n", "b": "hit\n", ".rgignore": "b"})
+    assert (await search("hit", output_mode="count"))["counts"] == {str(search.folder / "a"): 1}
+
+
+async def test_the_window_is_around_the_hit_in_characters(search: Search) -> None:
+    write(search.folder, {"a": "é" * 3_000 + "needle" + "ü" * 50_000 + "\n"})
+    content = (await search("needle"))["matches"][0]["content"]
+    assert (content[:1], content[100:106], len(content)) == ("é", "needle", 500)
+
+
+async def test_a_page_is_cut_by_characters_and_says_how_to_go_on(search: Search) -> None:
+    write(search.folder, {"a": ("hit" + "x" * 600 + "\n") * 400})
+    lines: list[str] = []
+    while True:
+        keys = await search("hit", limit=1_000, offset=len(lines))
+        assert len(keys["matches_text"]) < 90_000
+        lines += keys["matches_text"].split("\n")[1:]
+        if "truncated" not in keys:
+            break
+        assert f"The page is full (80000 characters). {400 - len(lines)} more" in keys["_hint"]
+    assert [int(line.split(":")[0]) for line in lines] == [*range(1, 401)]
+
+
+async def test_a_newline_in_a_path_is_no_line(search: Search) -> None:
+    write(search.folder, {"a\n  1: b": "hit\n" * 6})
+    keys = await search("hit")
+    assert {row["path"] for row in keys["matches"]} == {str(search.folder / "a\n  1: b")}
+    assert len(keys["matches"]) == 6

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from hermes.agent.questions import Questions
+from hermes.agent.questions import Inquiry, Questions
 from hermes.core.calls import Persisted, ToolCall, ToolResult
 from hermes.core.clock import Clock
 from hermes.core.entries import Entry
 from hermes.core.events import (
+    CallOutput,
     CallPhase,
     CallState,
     Channel,
@@ -22,9 +23,8 @@ from hermes.core.events import (
     TurnStarted,
 )
 from hermes.core.ids import SessionId, TurnId
+from hermes.core.inputs import Answer
 from hermes.core.usage import Usage
-
-CHOICES = ("yes", "no")
 
 
 class Announcer:
@@ -91,6 +91,17 @@ class Announcer:
             )
         )
 
+    def output(self, call: ToolCall, text: str) -> None:
+        self._emit(
+            CallOutput(
+                session=self._session,
+                turn=self._turn,
+                at=self._clock.now(),
+                call=call.id,
+                text=text,
+            )
+        )
+
     def ended(self, why: EndReason, text: str, detail: str, usage: Usage) -> None:
         self._emit(
             TurnEnded(
@@ -104,27 +115,30 @@ class Announcer:
             )
         )
 
-    async def ask(
-        self, questions: Questions, id: str, text: str, detail: str, seconds: float
-    ) -> bool:
-        """Put a yes-or-no question to the readers; silence for `seconds` is no."""
+    async def ask(self, questions: Questions, id: str, inquiry: Inquiry, seconds: float) -> Answer:
+        """Put a question to the readers; silence for `seconds` is its default."""
         self._emit(
             Question(
                 session=self._session,
                 turn=self._turn,
                 at=self._clock.now(),
                 id=id,
-                text=text,
-                detail=detail,
-                choices=CHOICES,
-                default="no",
+                text=inquiry.text,
+                detail=inquiry.detail,
+                choices=inquiry.choices,
+                default=inquiry.default,
                 deadline=seconds,
+                rule=inquiry.rule,
             )
         )
-        choice = await questions.wait(id, CHOICES, default="no", seconds=seconds)
+        answer = await questions.wait(id, inquiry, seconds=seconds)
         self._emit(
             QuestionClosed(
-                session=self._session, turn=self._turn, at=self._clock.now(), id=id, choice=choice
+                session=self._session,
+                turn=self._turn,
+                at=self._clock.now(),
+                id=id,
+                choice=answer.choice,
             )
         )
-        return choice == "yes"
+        return answer

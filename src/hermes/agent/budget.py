@@ -1,12 +1,14 @@
 """How many steps a turn may take, and when the same failing step is broken off."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import TypeVar
 
 from hermes.core.calls import ToolCall, ToolResult
 
-K = TypeVar("K", bytes, str)
+Step = tuple[str, str, str]
+"""A tool, its arguments and its result: the very strings that the conversation holds."""
+
+K = TypeVar("K", Step, str)
 
 IDENTICAL_WARN, IDENTICAL_STOP = 2, 5
 SAME_TOOL_STOP = 8
@@ -64,10 +66,10 @@ class Repeats:
     """
 
     def __init__(self) -> None:
-        self._identical: dict[bytes, int] = {}
+        self._identical: dict[Step, int] = {}
         self._failures: dict[str, int] = {}
-        self._effects: dict[bytes, int] = {}
-        self._counted: set[bytes | str] = set()
+        self._effects: dict[Step, int] = {}
+        self._counted: set[Step | str] = set()
 
     def next_reply(self) -> None:
         """The calls noted from now on are those of another reply."""
@@ -76,8 +78,7 @@ class Repeats:
     def note(self, call: ToolCall, result: ToolResult, *, reads_only: bool) -> Repeat | None:
         """Count one settled call; returns what to tell, or None while all is well."""
         failed = result.outcome in ("failed", "denied")
-        arguments = call.fault or call.arguments
-        key = hashlib.sha256(f"{call.tool}\0{arguments}\0{result.content}".encode()).digest()
+        key = (call.tool, call.fault or call.arguments, result.content)
         if not failed:
             self._failures.pop(call.tool, None)
             if not reads_only:
@@ -96,7 +97,7 @@ class Repeats:
             counts[key] = counts.get(key, 0) + 1
         return counts[key]
 
-    def _effect(self, call: ToolCall, key: bytes, result: ToolResult) -> Repeat | None:
+    def _effect(self, call: ToolCall, key: Step, result: ToolResult) -> Repeat | None:
         if key not in self._effects:
             self._failures.clear()
             self._identical.clear()

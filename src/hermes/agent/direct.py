@@ -7,9 +7,10 @@ from typing import Any
 
 import anyio
 
-from hermes.agent.dispatch import Dispatcher
+from hermes.agent.dispatch import Ask, Dispatcher
 from hermes.agent.epochs import new_epoch
 from hermes.agent.limits import Parts
+from hermes.agent.questions import Inquiry
 from hermes.core.calls import ToolCall, ToolResult
 from hermes.core.content import Text
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
@@ -26,11 +27,14 @@ CLOSING_SECONDS = 5.0
 class DirectCalls:
     """One session whose calls come from outside, one at a time."""
 
-    def __init__(self, parts: Parts, lease: Lease, state: SessionState, origin: Origin) -> None:
+    def __init__(
+        self, parts: Parts, lease: Lease, state: SessionState, origin: Origin, ask: Ask
+    ) -> None:
         self._parts = parts
         self._lease = lease
         self._state = state
         self._origin = origin
+        self._ask = ask
         self._turn = parts.ids.turn()
         self._offered = frozenset(parts.tools)
 
@@ -67,8 +71,10 @@ class DirectCalls:
             saved,
             state=self._state,
             origin=self._origin,
-            ask=_nobody,
+            ask=self._ask,
             show=lambda *_: None,
+            tell=lambda *_: None,
+            note=lambda _: None,
         )
         try:
             await dispatcher.run(self._lease.session, self._offered)
@@ -89,20 +95,31 @@ def _text(arguments: Mapping[str, Any]) -> str:
     return text if clean(text) == text else json.dumps(dict(arguments))
 
 
-async def _nobody(_text: str, _detail: str) -> bool:
-    return False
+async def nobody(inquiry: Inquiry) -> tuple[str, str]:
+    """Answers as silence does."""
+    return inquiry.default, ""
+
+
+async def everything(inquiry: Inquiry) -> tuple[str, str]:
+    """Allows each call that is asked about, this once."""
+    return inquiry.choices[0], ""
 
 
 @asynccontextmanager
 async def direct(
-    parts: Parts, origin: Origin, *, cwd: str, forget: Callable[[SessionId], Awaitable[None]]
+    parts: Parts,
+    origin: Origin,
+    *,
+    cwd: str,
+    forget: Callable[[SessionId], Awaitable[None]],
+    ask: Ask = nobody,
 ) -> AsyncIterator[DirectCalls]:
     """A new session for direct calls; its processes end with it."""
     now = parts.clock.now()
     epoch = new_epoch(parts, 1, "new", origin, cwd)
     lease = await parts.store.create(parts.ids.session(now), origin, cwd=cwd, epoch=epoch, now=now)
     try:
-        calls = DirectCalls(parts, lease, SessionState(cwd), origin)
+        calls = DirectCalls(parts, lease, SessionState(cwd), origin, ask)
         await calls.begin()
         yield calls
     finally:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import anyio
 
-from hermes.core.events import CallState, EntryAdded, Gap, SessionEvent, TextDelta
+from hermes.core.events import CallOutput, CallState, EntryAdded, Gap, SessionEvent, TextDelta
 from hermes.core.ids import Seq
 
 BUFFER = 2_000
@@ -35,7 +35,7 @@ class Reader:
 
     def _shed(self) -> None:
         kept: deque[SessionEvent] = deque(
-            e for e in self._events if not isinstance(e, TextDelta | CallState)
+            e for e in self._events if not isinstance(e, TextDelta | CallState | CallOutput)
         )
         if len(kept) > BUFFER // 2:
             first = kept[0]

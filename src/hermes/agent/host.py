@@ -7,13 +7,15 @@ import anyio
 
 from hermes.agent.epochs import new_epoch, schemas
 from hermes.agent.fanout import Fanout
+from hermes.agent.hooks import finalize
 from hermes.agent.limits import Parts
 from hermes.agent.live import Live
 from hermes.agent.questions import Questions
 from hermes.agent.recover import recover
 from hermes.agent.session import Session
 from hermes.core.ids import SessionId
-from hermes.core.people import Origin
+from hermes.core.inputs import Steer
+from hermes.core.people import HARNESS, Origin
 from hermes.core.transcript import EpochReason, Transcript
 from hermes.ports.model import ModelProvider
 from hermes.ports.session import AgentSession
@@ -26,7 +28,8 @@ RELEASE_SECONDS = 5.0
 class Host:
     """The sessions of one process; see `ports.session.SessionHost`.
 
-    `forget` is told of a session that closes, so that its processes end with it. `new_tools` says
+    `opened` is told of a session that begins or goes on, `forget` of one that closes, so that its
+    processes end with it. `new_tools` says
     that the person chose the tools for this run: a resumed session then opens a new epoch.
     """
 
@@ -35,12 +38,15 @@ class Host:
         parts: Parts,
         provider: ModelProvider,
         *,
+        opened: Callable[[SessionId], Awaitable[None]],
         forget: Callable[[SessionId], Awaitable[None]],
         new_tools: bool = False,
     ) -> None:
         self._parts = parts
         self._provider = provider
+        self._opened = opened
         self._forget = forget
+        self._live: dict[SessionId, Session] = {}
         self._new_tools = new_tools
 
     @asynccontextmanager
@@ -53,14 +59,24 @@ class Host:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(session.run)
+                self._live[session.id] = session
                 try:
+                    await self._opened(session.id)
                     yield session
                 finally:
+                    del self._live[session.id]
                     group.cancel_scope.cancel()
         finally:
+            await finalize(self._parts, lease.session, origin, cwd)
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + RELEASE_SECONDS):
                 await self._forget(lease.session)
                 await self._parts.store.release(lease)
+
+    async def tell(self, session: SessionId, text: str) -> None:
+        """Put a note of Hermes itself into an open session: read with the next tool results, or a
+        turn of its own. Saved when this returns; nothing is done for a session that is closed."""
+        if (live := self._live.get(session)) is not None:
+            await live.send(Steer(text=text, origin=HARNESS))
 
     async def _create(self, origin: Origin, cwd: str) -> tuple[Session, Lease]:
         now = self._parts.clock.now()

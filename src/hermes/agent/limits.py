@@ -7,6 +7,7 @@ from hermes.agent.results import Spill
 from hermes.core.clock import Clock
 from hermes.core.ids import IdSource
 from hermes.ports.guard import Guard
+from hermes.ports.hooks import Hooks
 from hermes.ports.prompt import PromptAssembler
 from hermes.ports.store import Journal, SessionStore
 from hermes.ports.tool import Tool
@@ -33,7 +34,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What the loop works with. `tools` is frozen for the epoch; `redact` is for people's eyes."""
+    """What the loop works with. `tools` is frozen for the epoch; `redact` is for people's eyes.
+    `hooks` is None if none are configured."""
 
     store: SessionStore
     journal: Journal
@@ -46,3 +48,4 @@ class Parts:
     clock: Clock
     ids: IdSource
     limits: Limits
+    hooks: Hooks | None = None

@@ -1,6 +1,10 @@
 """Every sentence that the loop itself writes into a conversation, for the model to read."""
 
-from typing import Final
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from hermes.core.text import clean
 
 UNANSWERED: Final = "[This turn ended before an answer was given.]"
 """Closes a user message or a batch that no reply follows, so that roles always alternate."""
@@ -17,6 +21,9 @@ CRASHED: Final = (
     "run again: check before you repeat it."
 )
 NOT_REACHED: Final = "Not run: Hermes itself was stopped before this call began."
+
+REWRITTEN: Final = 2_000
+"""Characters of changed arguments that the model is told."""
 
 LAST_STEP: Final = (
     "The step limit of this turn is reached. Answer now, without tools: what was done, what is "
@@ -58,6 +65,14 @@ def missing(tool: str, names: list[str]) -> str:
 def broke(tool: str, error: Exception) -> str:
     """The result of a call whose tool has a fault of its own."""
     return f"{tool} broke: {type(error).__name__}: {error}"
+
+
+def rewritten(tool: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The notice after a hook changed what a call was made with."""
+    changes = {name: value for name, value in after.items() if before.get(name) != value}
+    text = clean(json.dumps(changes, ensure_ascii=False))
+    shown = text if len(text) <= REWRITTEN else f"{text[:REWRITTEN]} […]"
+    return f"A hook of the user changed arguments of this call of {tool} before it ran: {shown}"
 
 
 def denied(reason: str) -> str:

@@ -1,8 +1,22 @@
 """Questions that are open in a session, whichever surface answers them."""
 
+from dataclasses import dataclass
+
 import anyio
 
 from hermes.core.inputs import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """What a person is asked: in short, in full, what they may choose, what silence means, and
+    what the choice `always` would save."""
+
+    text: str
+    detail: str
+    choices: tuple[str, ...]
+    default: str
+    rule: str = ""
 
 
 class Questions:
@@ -10,22 +24,23 @@ class Questions:
 
     def __init__(self) -> None:
         self._open: dict[str, tuple[tuple[str, ...], anyio.Event]] = {}
-        self._choices: dict[str, str] = {}
+        self._answers: dict[str, Answer] = {}
 
     def answer(self, answer: Answer) -> None:
         """Settle an open question; answers to closed ones and choices not offered are ignored."""
         choices, event = self._open.get(answer.question, ((), None))
         if event is not None and answer.choice in choices and not event.is_set():
-            self._choices[answer.question] = answer.choice
+            self._answers[answer.question] = answer
             event.set()
 
-    async def wait(self, id: str, choices: tuple[str, ...], *, default: str, seconds: float) -> str:
-        """The choice of a person, or `default` after `seconds`."""
+    async def wait(self, id: str, inquiry: Inquiry, *, seconds: float) -> Answer:
+        """The answer of a person, or the default after `seconds`."""
         event = anyio.Event()
-        self._open[id] = (choices, event)
+        self._open[id] = (inquiry.choices, event)
         try:
             with anyio.move_on_after(seconds):
                 await event.wait()
-            return self._choices.pop(id, default)
+            silence = Answer(question=id, choice=inquiry.default)
+            return self._answers.pop(id, silence)
         finally:
             del self._open[id]

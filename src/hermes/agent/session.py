@@ -16,7 +16,8 @@ from hermes.agent.live import Live
 from hermes.agent.turn import Turn
 from hermes.core.events import EntryAdded, SessionEvent
 from hermes.core.ids import Seq, SessionId, TurnId
-from hermes.core.inputs import Answer, Interrupt, Redirect, SessionInput, Steer, Submit
+from hermes.core.inputs import Answer, Interrupt, Redirect, SessionInput, Steer, Submit, Yolo
+from hermes.ports.guard import Bypass
 from hermes.ports.model import Route
 from hermes.ports.store import InboxItem
 
@@ -32,7 +33,7 @@ class Session:
         self._queue: deque[InboxItem] = deque(waiting)
         self._turn: Turn | None = None
         self._put, self._mailbox = anyio.create_memory_object_stream[
-            InboxItem | Interrupt | Answer
+            InboxItem | Interrupt | Answer | Yolo
         ](MAILBOX)
 
     @property
@@ -83,10 +84,12 @@ class Session:
         finally:
             self._fanout.close()
 
-    async def _accept(self, item: InboxItem | Interrupt | Answer, group: TaskGroup) -> None:
+    async def _accept(self, item: InboxItem | Interrupt | Answer | Yolo, group: TaskGroup) -> None:
         match item:
             case Answer():
                 self._live.questions.answer(item)
+            case Yolo():
+                self._live.state.of(Bypass).on = item.on
             case Interrupt():
                 await self._stop()
             case InboxItem():

@@ -7,6 +7,7 @@ owns its end: whatever happens, pairs are whole, roles alternate and TurnEnded c
 
 import logging
 import string
+from functools import partial
 
 import anyio
 
@@ -16,7 +17,9 @@ from hermes.agent.ask_model import Draft, Pen, ask, check_money
 from hermes.agent.budget import Repeats, Steps
 from hermes.agent.dispatch import Dispatcher
 from hermes.agent.ending import Ending, failure, first_of
+from hermes.agent.hooks import TurnHooks
 from hermes.agent.live import Live
+from hermes.agent.questions import Inquiry
 from hermes.agent.results import refusal
 from hermes.core.calls import Persisted, ToolCall, ToolResult
 from hermes.core.content import Part, Text, thoughts, visible
@@ -52,6 +55,7 @@ class Turn:
         self._origin: Origin = first.input.origin
         self.id = live.parts.ids.turn()
         self._say = Announcer(live.id, self.id, live.parts.clock, live.emit)
+        self._hooks = TurnHooks(live, self.id, first.input, self._say.notice)
         self.steers: list[InboxItem] = []
         self._redirect: InboxItem | None = None
         self._usage = Usage()
@@ -68,6 +72,7 @@ class Turn:
     def interrupt(self) -> None:
         """Cancel the turn's work: request, tools and their processes."""
         self._work.cancel()
+        self._hooks.stop()
 
     def steer(self, item: InboxItem) -> None:
         """Let the model read `item` with the next results; unread ones stay in `steers`."""
@@ -103,6 +108,7 @@ class Turn:
         finally:
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSING_SECONDS):
                 ending = await self._close(ending)
+            await self._hooks.end(ending)
             log.info("turn ended: %s %s", ending.why, ending.detail)
             self._say.ended(ending.why, ending.text, ending.detail, self._usage)
 
@@ -122,7 +128,7 @@ class Turn:
         return Ending(why="failed", text=t("turn.turn_time", seconds=seconds))
 
     async def _loop(self) -> Ending:
-        await self._hear(self._first)
+        await self._hooks.begin(partial(self._hear, self._first))
         while self._steps.spend():
             await self._afford()
             reply = await self._reply()
@@ -136,11 +142,11 @@ class Turn:
 
     # steps
 
-    async def _hear(self, item: InboxItem) -> None:
+    async def _hear(self, item: InboxItem, context: str = "") -> None:
         entry = UserEntry(
             turn=self.id,
             at=self._now(),
-            content=(Text(text=clean(item.input.text)),),
+            content=(Text(text=clean(item.input.text + context)),),
             origin=item.input.origin,
         )
         self._added(
@@ -224,19 +230,22 @@ class Turn:
             origin=self._origin,
             ask=self._ask_person,
             show=self._say.call,
+            tell=self._say.output,
+            window=self._live.conversation.route.window,
+            note=self._say.notice,
         )
         offered = frozenset(schema.name for schema in self._live.transcript.epoch.tools)
         await self._dispatcher.run(self._live.id, offered)
-        results = self._dispatcher.sealed()
+        results, rewritten = self._dispatcher.sealed(), self._dispatcher.rewritten
+        self._usage += self._dispatcher.used
         self._dispatcher = None
-        return await self._count(entry.value.calls, results)
+        return await self._count(entry.value.calls, results, "\n".join(rewritten))
 
     async def _count(
-        self, calls: tuple[ToolCall, ...], results: tuple[ToolResult, ...]
+        self, calls: tuple[ToolCall, ...], results: tuple[ToolResult, ...], rewritten: str
     ) -> Ending | None:
         """Seal a batch with what Hermes has to say of it; ends the turn on a step that repeats."""
-        notice = ""
-        ending = None
+        notice, ending = "", None
         self._repeats.next_reply()
         for call, result in zip(calls, results, strict=True):
             tool = self._parts.tools.get(call.tool)
@@ -253,7 +262,7 @@ class Turn:
                 )
         if not self._steps.left and ending is None:
             notice = f"{notice}\n{notes.LAST_STEP}".strip()
-        await self._seal(results, notice)
+        await self._seal(results, f"{rewritten}\n{notice}".strip())
         return ending
 
     async def _speak(self, entry: AssistantEntry) -> Ending | None:
@@ -377,11 +386,12 @@ class Turn:
         self._live.transcript.append(saved)
         self._say.added(saved)
 
-    async def _ask_person(self, text: str, detail: str) -> bool:
+    async def _ask_person(self, inquiry: Inquiry) -> tuple[str, str]:
         if not self._origin.person:
-            return False
+            return inquiry.default, ""
         id, seconds = f"question_{self._parts.ids.call()}", self._parts.limits.approval_seconds
-        return await self._say.ask(self._live.questions, id, text, detail, seconds)
+        answer = await self._say.ask(self._live.questions, id, inquiry, seconds)
+        return answer.choice, answer.rule
 
 
 def _is_batch(entry: Entry) -> bool:

@@ -14,29 +14,35 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from hermes.agent.direct import DirectCalls, direct
+from hermes.agent.direct import DirectCalls, direct, everything, nobody
 from hermes.agent.host import Host
-from hermes.agent.limits import Limits, Parts
+from hermes.agent.limits import Parts
 from hermes.app.checkpoints import RunCheckpoints
+from hermes.app.guard import GuardChoice, RunGuard
+from hermes.app.limits import limits_of
 from hermes.app.policy import path_policy
 from hermes.app.route import route_of
-from hermes.app.tools import Workbench, chosen, registry
+from hermes.app.terminal import RunJails, RunTerminal
+from hermes.app.tools import Workbench, chosen, reading, registry
 from hermes.core.clock import SystemClock
 from hermes.core.errors import UserError
 from hermes.core.ids import RandomIds
 from hermes.core.people import Origin
 from hermes.core.prompt import PromptSection
 from hermes.core.transcript import ToolSchema
+from hermes.ports.guard import Verdict
+from hermes.ports.hooks import Hooks
 from hermes.ports.model import Route
-from hermes.ports.tool import Tool, ToolSpec
+from hermes.ports.tool import Arguments, Tool, ToolSpec
+from hermes.ports.trust import FolderTrust
 from hermes.prompts.assemble import Assembler
-from hermes.safety.chain import ApprovalGuard
 from hermes.safety.paths import PathPolicy
 from hermes.safety.redact import Redactor
 from hermes.stores.blobs import BlobStore
 from hermes.stores.sqlite.store import SqliteStore
 from hermes.surfaces.cli.services import RunChoice
 from hermes.system.config.load import Config, load
+from hermes.system.config.sections import HooksSection
 from hermes.system.env import Environment
 from hermes.system.i18n import t
 from hermes.system.lazy import load as lazy
@@ -50,11 +56,10 @@ from hermes.terminals.ripgrep import Ripgrep
 from hermes.tools.files.checks.checker import Checker
 
 if TYPE_CHECKING:
+    from hermes.ports.hook_book import HookBook
+    from hermes.safety.hooks.bus import ShellHooks
     from hermes.stores.checkpoints.store import CheckpointStore
-
-CHAT_STEPS = 500
-"""Model calls in a turn of a chat when nothing else is set; one-shots have no limit. The
-reference's numbers."""
+    from hermes.terminals.sandbox.sandboxes import Sandboxes
 
 DEMO_TOOLS = ("read_file",)
 
@@ -88,6 +93,9 @@ class App:
         for name in ("_config", "_redactor"):
             self.__dict__.pop(name, None)
 
+    def _redact_log(self, text: str) -> str:
+        return self._redactor.redact(text, "log")
+
     def redact(self, text: str) -> str:
         return self._redactor.redact(text)
 
@@ -115,16 +123,30 @@ class App:
             provider_of = lazy("hermes.app.provider:provider_of")
             provider = await provider_of(route, self.home, self._config, self.env, self._ids)
             stack.push_async_callback(provider.aclose)
-            yield Host(parts, provider, forget=terminal.forget, new_tools=bool(choice.toolsets))
+            host = Host(
+                parts,
+                provider,
+                opened=terminal.opened,
+                forget=terminal.forget,
+                new_tools=bool(choice.toolsets) or self._read_only(choice),
+            )
+            terminal.tell = host.tell
+            yield host
 
     @asynccontextmanager
     async def direct(self, *, cwd: str, approve: bool) -> AsyncIterator[DirectCalls]:
-        choice = RunChoice(surface="tools", yolo=approve)
+        choice = RunChoice(surface="tools")
         async with AsyncExitStack() as stack:
             parts, terminal = await self._parts(choice, None, stack)
             origin = Origin(surface=choice.surface)
             yield await stack.enter_async_context(
-                direct(parts, origin, cwd=cwd, forget=terminal.forget)
+                direct(
+                    parts,
+                    origin,
+                    cwd=cwd,
+                    forget=terminal.forget,
+                    ask=everything if approve else nobody,
+                )
             )
 
     def prompt(self, choice: RunChoice) -> tuple[tuple[PromptSection, ...], tuple[ToolSchema, ...]]:
@@ -145,6 +167,12 @@ class App:
         tools = self._tools(everything, None, self._hands(everything, None, Reaper()))
         return tuple(tool.spec for _, tool in sorted(tools.items()))
 
+    async def judge(self, tool: str, arguments: Arguments, *, cwd: str) -> Verdict:
+        hands = self._hands(RunChoice(surface="cli"), None, Reaper())
+        judged = lazy("hermes.app.chain:verdict_on")
+        verdict: Verdict = await judged(self._config, self.env, hands, tool, arguments, cwd)
+        return verdict
+
     def default_route(self, changes: Mapping[str, str]) -> Route | None:
         config = load(self.home, self.env, flags=changes, skip_file=self._ignore_file)
         return route_of(RunChoice(surface="cli"), config)
@@ -162,17 +190,54 @@ class App:
         path: Path = await lazy("hermes.app.provider:fetch_demo")(self.home)
         return path
 
+    def trust(self) -> FolderTrust:
+        trust: FolderTrust = lazy("hermes.safety.trust:Trust")(self.home, self.clock)
+        return trust
+
+    @asynccontextmanager
+    async def hooks(self) -> AsyncIterator["HookBook"]:
+        settings = self._config.settings.terminal.local
+        async with RunJails(settings, self.sandboxes) as jails:
+            hooks = self._shell_hooks(jails if settings.sandbox != "off" else None)
+            try:
+                yield hooks
+            finally:
+                await hooks.aclose()
+
+    def _hooks(
+        self, choice: RunChoice, terminal: RunTerminal, stack: AsyncExitStack
+    ) -> Hooks | None:
+        if self._config.settings.hooks == HooksSection():
+            project = None if self._ignore_file else self.trust().project(Path.cwd())
+            if project is None or project.standing != "trusted":
+                return None
+        hooks = self._shell_hooks(terminal.jails, accept=choice.accept_hooks)
+        stack.push_async_callback(hooks.aclose)
+        return hooks
+
+    def _shell_hooks(self, jails: RunJails | None, *, accept: bool = False) -> "ShellHooks":
+        # lazy: few people have hooks
+        hooks: ShellHooks = lazy("hermes.app.hooks:shell_hooks")(
+            self._config,
+            self.env,
+            None if self._ignore_file else self.trust(),
+            jails=jails,
+            redact=self.redact,
+            clock=self.clock,
+            accept=accept,
+        )
+        return hooks
+
     async def _parts(
         self, choice: RunChoice, route: Route | None, stack: AsyncExitStack
-    ) -> tuple[Parts, LocalTerminal]:
+    ) -> tuple[Parts, RunTerminal]:
         store = await stack.enter_async_context(self.store())
         settings = self._config.settings
-        unasked = choice.yolo or settings.approvals.mode == "off"
-        stack.callback(open_logs(self.home, settings.logging, self.redact).close)
+        stack.callback(open_logs(self.home, settings.logging, self._redact_log).close)
         reaper = Reaper()
         stack.push_async_callback(reaper.aclose)
         hands = self._hands(choice, route, reaper)
-        stack.push_async_callback(hands.terminal.aclose)
+        await stack.enter_async_context(hands.terminal)
         await stack.enter_async_context(hands.checker)
         if hands.checkpoints is not None:
             stack.push_async_callback(hands.checkpoints.aclose)
@@ -187,23 +252,38 @@ class App:
             journal=store,
             model=route.name if route else "direct",
             tools=self._tools(choice, route, hands),
-            guard=ApprovalGuard(policy=hands.policy, off=unasked),
+            guard=RunGuard(
+                self._config,
+                self.env,
+                hands,
+                GuardChoice(unasked=choice.yolo, route=route, ids=self._ids, stack=stack),
+            ),
             assembler=self._assembler(route),
             spill=spill,
             redact=self.redact,
             clock=self.clock,
             ids=self._ids,
-            limits=self._limits(choice),
+            limits=limits_of(settings, choice),
+            hooks=self._hooks(choice, hands.terminal, stack),
         )
         return parts, hands.terminal
 
-    def _terminal(self) -> LocalTerminal:
-        passthrough = self._config.settings.terminal.env_passthrough
+    @property
+    def _shells(self) -> Path:
+        """Where shells and Hermes meet."""
+        return self.home.cache / "terminal-state"
+
+    def _terminal(self, jails: RunJails) -> LocalTerminal:
+        section = self._config.settings.terminal
         return LocalTerminal(
-            env=child_environment(self.env, passthrough),
-            state_dir=self.home.cache / "terminal-state",
+            env=child_environment(self.env, section.env_passthrough),
+            state_dir=self._shells,
             spill_dir=self.home.cache / "terminal-output",
             clock=self.clock,
+            jails=jails.jail,
+            # What a shell has started has read the profile already.
+            login=section.auto_source_bashrc and "SHLVL" not in self.env,
+            files=section.shell_init_files,
         )
 
     def _policy(self, choice: RunChoice, route: Route | None) -> PathPolicy:
@@ -214,12 +294,27 @@ class App:
     def _hands(self, choice: RunChoice, route: Route | None, reaper: Reaper) -> Workbench:
         settings = self._config.settings
         files = self._files()
+        policy = self._policy(choice, route)
+        jails = RunJails(settings.terminal.local, self.sandboxes)
+        checkpoints = (
+            RunCheckpoints(lambda: self._checkpoints(files))
+            if settings.checkpoints.enabled
+            else None
+        )
         return Workbench(
             home=self.home,
             settings=settings,
             redactor=self._redactor,
-            terminal=self._terminal(),
-            policy=self._policy(choice, route),
+            terminal=RunTerminal(
+                self._terminal(jails),
+                jails=jails,
+                home=self.home,
+                settings=settings,
+                redactor=self._redactor,
+                checkpoints=checkpoints,
+                clock=self.clock,
+            ),
+            policy=policy,
             files=files,
             checker=Checker(
                 settings.lsp,
@@ -227,9 +322,7 @@ class App:
                 env=child_environment(self.env, settings.terminal.env_passthrough),
                 clock=self.clock,
             ),
-            checkpoints=RunCheckpoints(lambda: self._checkpoints(files))
-            if settings.checkpoints.enabled
-            else None,
+            checkpoints=checkpoints,
         )
 
     def _files(self) -> LocalFiles:
@@ -251,6 +344,16 @@ class App:
         )
         return store
 
+    def sandboxes(self) -> "Sandboxes":
+        # lazy: most runs start no command
+        sandboxes: Sandboxes = lazy("hermes.terminals.sandbox.sandboxes:Sandboxes")(
+            policy=path_policy(self.home, self.env, self._config.settings.security, None),
+            settings=self._config.settings.terminal.local,
+            env=self.env,
+            runtime_dir=self._shells,
+        )
+        return sandboxes
+
     @asynccontextmanager
     async def checkpoints(self) -> AsyncIterator["CheckpointStore"]:
         store = self._checkpoints(self._files())
@@ -264,7 +367,11 @@ class App:
     ) -> Mapping[str, Tool]:
         demo = route is not None and route.demo
         names = choice.toolsets or (DEMO_TOOLS if demo else ())
-        return chosen(registry(hands), names)
+        tools = chosen(registry(hands), names)
+        return reading(tools) if self._read_only(choice) else tools
+
+    def _read_only(self, choice: RunChoice) -> bool:
+        return choice.read_only or self._config.settings.approvals.read_only
 
     def _assembler(self, route: Route | None) -> Assembler:
         lean = route is not None and route.demo
@@ -272,21 +379,4 @@ class App:
             soul=self.home.soul,
             profile="lean" if lean else "full",
             system=f"{os.uname().sysname} {os.uname().release}, Python {sys.version.split()[0]}",
-        )
-
-    def _limits(self, choice: RunChoice) -> Limits:
-        settings = self._config.settings
-        steps = choice.max_turns or settings.agent.max_turns
-        if steps is None and choice.surface == "cli":
-            steps = CHAT_STEPS
-        usd = settings.budget.usd
-        return Limits(
-            steps=None if steps == "unlimited" else steps,
-            turn_seconds=settings.request.turn_timeout or settings.agent.run_budget_seconds,
-            attempts=settings.agent.api_max_retries,
-            approval_seconds=settings.approvals.timeout,
-            usd_per_turn=usd.turn,
-            usd_per_session=usd.session,
-            usd_per_day=usd.day,
-            allow_unpriced=settings.budget.unpriced == "allow",
         )

@@ -10,6 +10,7 @@ from hermes.models.local.install import install, installed
 from hermes.models.local.provider import LocalProvider
 from hermes.models.local.server import LocalServer
 from hermes.models.provider import HttpProvider
+from hermes.models.side import SideQuestions
 from hermes.ports.model import ModelProvider, Route
 from hermes.system.config.load import Config
 from hermes.system.env import Environment
@@ -25,15 +26,8 @@ async def provider_of(
     route: Route, home: Home, config: Config, env: Environment, ids: IdSource
 ) -> ModelProvider:
     """The provider of `route`. The demo model is fetched first if it is not there yet."""
-    request = config.settings.request
     if route.dialect == "chat_completions":
-        return HttpProvider(
-            route,
-            ChatCompletions(),
-            lambda: http_transport(route.base_url, env),
-            ids,
-            Deadlines(first_byte=request.first_byte_timeout, idle=request.idle_timeout),
-        )
+        return _over_http(route, config, env, ids)
     local = config.settings.model.local
     server = LocalServer(
         await fetch_demo(home) if route.demo else Path(local.path).expanduser(),
@@ -49,6 +43,22 @@ async def provider_of(
     deadlines = Deadlines(first_byte=patience, idle=patience)
     http = HttpProvider(route, dialect, lambda: http_transport(LOOPBACK, env), ids, deadlines)
     return LocalProvider(server, http)
+
+
+def side_model_of(route: Route, config: Config, env: Environment, ids: IdSource) -> SideQuestions:
+    """For short questions at `route`, beside the conversation; it has its own connection."""
+    return SideQuestions(_over_http(route, config, env, ids))
+
+
+def _over_http(route: Route, config: Config, env: Environment, ids: IdSource) -> HttpProvider:
+    request = config.settings.request
+    return HttpProvider(
+        route,
+        ChatCompletions(),
+        lambda: http_transport(route.base_url, env),
+        ids,
+        Deadlines(first_byte=request.first_byte_timeout, idle=request.idle_timeout),
+    )
 
 
 async def fetch_demo(home: Home) -> Path:

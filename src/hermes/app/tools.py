@@ -6,6 +6,7 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 from hermes.app.checkpoints import RunCheckpoints
+from hermes.app.terminal import RunTerminal
 from hermes.core.errors import UserError
 from hermes.core.registry import Registration, Registry
 from hermes.ports.files import Files
@@ -16,11 +17,11 @@ from hermes.system.config.settings import Settings
 from hermes.system.i18n import t
 from hermes.system.lazy import load as lazy
 from hermes.system.paths import Home
-from hermes.terminals.local import LocalTerminal
+from hermes.tools.code.specs import EXECUTE_CODE
 from hermes.tools.files.checks.checker import Checker
 from hermes.tools.files.path_locks import PathLocks
 from hermes.tools.files.specs import PATCH, READ_FILE, SEARCH_FILES, WRITE_FILE
-from hermes.tools.terminal.command import Terminal
+from hermes.tools.terminal.specs import PROCESS, TERMINAL
 
 ALL = ("hermes-cli", "all")
 """Toolset names that mean every tool; the first is the reference's."""
@@ -33,7 +34,7 @@ class Workbench:
     home: Home
     settings: Settings
     redactor: Redactor
-    terminal: LocalTerminal
+    terminal: RunTerminal
     policy: PathPolicy
     files: Files
     checker: Checker
@@ -103,17 +104,10 @@ def registry(bench: Workbench) -> Registry[Tool]:
         tool: Tool = make(bench.files, policy, redact, locks=locks)
         return tool
 
-    def terminal() -> Tool:
-        return Terminal(
-            backend=bench.terminal,
-            redact=redactor.terminal,
-            checkpoints=bench.checkpoints,
-            default_timeout=settings.terminal.timeout,
-            max_bytes=settings.tool_output.max_bytes,
-        )
-
-    tools.add(Registration(name="terminal", owner="hermes", item=terminal))
     for spec, make in (
+        (TERMINAL, bench.terminal.terminal),
+        (PROCESS, bench.terminal.process),
+        (EXECUTE_CODE, bench.terminal.execute_code),
         (READ_FILE, read),
         (WRITE_FILE, write),
         (PATCH, patch),
@@ -139,3 +133,8 @@ def chosen(tools: Registry[Tool], names: tuple[str, ...]) -> Mapping[str, Tool]:
     return {
         name: tool for name, tool in frozen.items() if name in names or tool.spec.toolset in names
     }
+
+
+def reading(tools: Mapping[str, Tool]) -> Mapping[str, Tool]:
+    """Those of `tools` that change nothing."""
+    return {n: tool for n, tool in tools.items() if tool.spec.effects in ("none", "reads")}

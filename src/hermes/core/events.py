@@ -69,8 +69,19 @@ class CallState(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput(Event):
+    """What a running call prints, redacted; of a flood only the newest lines."""
+
+    call: CallId
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Event):
-    """Something only a person can decide. Silence until `deadline` seconds takes `default`."""
+    """Something only a person can decide. Silence until `deadline` seconds takes `default`.
+
+    `rule` is what the choice `always` would save, word for word.
+    """
 
     id: str
     text: str
@@ -78,6 +89,7 @@ class Question(Event):
     choices: tuple[str, ...]
     default: str
     deadline: float
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +131,7 @@ SessionEvent = (
     | TextDelta
     | DeltasDropped
     | CallState
+    | CallOutput
     | Question
     | QuestionClosed
     | Notice

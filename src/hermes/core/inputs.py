@@ -41,10 +41,21 @@ class Interrupt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A choice for an open Question; the first one counts."""
+    """A choice for an open Question; the first one counts.
+
+    `rule` is a person's own wording of the rule that `always` saves; empty: as it was shown.
+    """
 
     question: str
     choice: str
+    rule: str = ""
 
 
-SessionInput = Submit | Steer | Redirect | Interrupt | Answer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yolo:
+    """Ask nothing any more in this session, or (`on` false) ask again."""
+
+    on: bool
+
+
+SessionInput = Submit | Steer | Redirect | Interrupt | Answer | Yolo

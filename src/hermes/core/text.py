@@ -9,6 +9,8 @@ def clean(text: str) -> str:
     A pair that arrived as two surrogates (JSON escapes cut in half and joined) becomes the
     character that it stands for.
     """
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

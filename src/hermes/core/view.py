@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from hermes.core.entries import AssistantEntry, Entry, ToolBatchEntry
 from hermes.core.events import (
+    CallOutput,
     CallState,
     DeltasDropped,
     EntryAdded,
@@ -18,15 +19,19 @@ from hermes.core.events import (
 )
 from hermes.core.ids import CallId
 
+OUTPUT = 4_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """What a surface knows: saved entries, the reply in the making, open calls and questions."""
+    """What a surface knows: saved entries, the reply in the making, open calls with the newest
+    OUTPUT characters that they printed, and questions."""
 
     entries: tuple[Entry, ...] = ()
     answer: str = ""
     thinking: str = ""
     calls: tuple[CallState, ...] = ()
+    output: str = ""
     questions: tuple[Question, ...] = ()
     notice: str = ""
     running: bool = False
@@ -47,7 +52,8 @@ def _with_entry(view: SessionView, entry: Entry) -> SessionView:
             return replace(view, answer="", thinking="", notice="")
         case ToolBatchEntry(results=results):
             done: set[CallId] = {r.call for r in results}
-            return replace(view, calls=tuple(c for c in view.calls if c.call not in done))
+            open_calls = tuple(c for c in view.calls if c.call not in done)
+            return replace(view, calls=open_calls, output="")
         case _:
             return view
 
@@ -67,6 +73,8 @@ def fold(view: SessionView, event: SessionEvent) -> SessionView:
             return replace(view, answer="", thinking="")
         case CallState():
             return replace(view, calls=_with_call(view.calls, event))
+        case CallOutput(text=text):
+            return replace(view, output=(view.output + text)[-OUTPUT:])
         case Question():
             return replace(view, questions=(*view.questions, event))
         case QuestionClosed(id=closed):
@@ -81,6 +89,7 @@ def fold(view: SessionView, event: SessionEvent) -> SessionView:
                 answer="",
                 thinking="",
                 calls=(),
+                output="",
                 questions=(),
                 notice="",
             )

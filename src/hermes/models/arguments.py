@@ -53,8 +53,8 @@ def decode_arguments(
 
     `needs_nothing`: the tool has no required parameter, so an empty text may stand for `{}`.
     """
-    if (value := _strict(text)) is not None:
-        return (_recoded(value) if _SURROGATE.search(text) else clean(text.strip())), None
+    if (whole := whole_object(text)) is not None:
+        return whole, None
     if ending == "cut":
         return clean(text), "cut"
     if ending == "dropped":
@@ -69,27 +69,29 @@ def decode_arguments(
         return clean(text), "malformed"
 
 
-def is_object(text: str) -> bool:
-    """Whether `text` is one strict JSON object of bearable depth."""
-    return _strict(text) is not None
+def whole_object(text: str) -> str | None:
+    """`text`, cleaned, if it is one strict JSON object of bearable depth; else None."""
+    found = _strict(text)
+    return None if found is None else found[1]
 
 
-def _strict(text: str) -> dict[str, Any] | None:
+def _strict(text: str) -> tuple[dict[str, Any], str] | None:
+    """The object that `text` is, and its text, cleaned."""
+    recoded = False
     try:
-        value = _load(text)
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            recoded = _SURROGATE.search(text) is not None
+            if not recoded and clean(text) is text:
+                raise
+            # Half of a surrogate pair: legal JSON that msgspec refuses.
+            value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _shallow(text, value) else None
-
-
-def _load(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        if not _SURROGATE.search(text) and clean(text) is text:
-            raise
-        # Half of a surrogate pair: legal JSON that msgspec refuses.
-        return json.loads(text, parse_constant=_no_constant)
+    if not isinstance(value, dict) or not _shallow(value):
+        return None
+    return value, _recoded(value) if recoded else clean(text.strip())
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -100,9 +102,7 @@ def _recoded(value: dict[str, Any]) -> str:
     return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
-def _shallow(text: str, value: Any) -> bool:
-    if text.count("{") + text.count("[") <= MAX_DEPTH:
-        return True
+def _shallow(value: Any) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [child for parent in level for child in _children(parent)]
@@ -122,12 +122,13 @@ def _children(value: Any) -> Iterator[Any]:
 def _repair(text: str) -> dict[str, Any]:
     if text.strip().startswith('"'):
         inner = json.loads(text)
-        if (value := _strict(inner) if isinstance(inner, str) else None) is None:
+        found = _strict(inner) if isinstance(inner, str) else None
+        if found is None:
             raise _NoRepair(text)
-        return value
+        return found[0]
     repaired = "".join(_rewritten(text))
     value = json.loads(repaired, strict=False, parse_constant=_no_constant)
-    if not isinstance(value, dict) or not _shallow(repaired, value):
+    if not isinstance(value, dict) or not _shallow(value):
         raise _NoRepair(text)
     return value
 

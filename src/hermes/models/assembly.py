@@ -14,7 +14,7 @@ from typing import Any, Final
 from hermes.core.calls import Fault, ToolCall
 from hermes.core.ids import CallId, IdSource
 from hermes.core.text import clean
-from hermes.models.arguments import Ending, decode_arguments, is_object
+from hermes.models.arguments import Ending, decode_arguments, whole_object
 
 MAX_ARGUMENTS: Final = 32 * 1024 * 1024
 """Characters of arguments in one reply; a model that passes this is not going to stop."""
@@ -154,6 +154,10 @@ class CallAssembler:
         if slot.too_long:
             yield tool or UNNAMED, clean(slot.chunks[0]), "too_long"
             return
+        text = "".join(slot.chunks)
+        if tool and (whole := whole_object(text)) is not None:
+            yield tool, whole, None
+            return
         for text in _objects(slot.chunks, apart=not slot.id):
             arguments, fault = decode_arguments(
                 text, ending, needs_nothing=self._tools.get(tool, False)
@@ -188,7 +192,7 @@ def _whole(slot: _Slot) -> bool:
 def _objects(chunks: list[str], *, apart: bool) -> list[str]:
     """The argument texts in what one slot gathered; more than one only if `apart` allows it."""
     text = "".join(chunks)
-    if is_object(text) or not text.strip():
+    if whole_object(text) is not None or not text.strip():
         return [text]
     values, rest = _values(text)
     if len(values) > 1 and values[0] == "{}":

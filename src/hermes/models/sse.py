@@ -31,7 +31,9 @@ class EventSplitter:
         body, self._last = (chunk[:-kept], chunk[-kept:]) if kept else (chunk, b"")
         if self._last.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n") > 1:
             body, self._last = body + self._last, b""
-        *events, rest = _unix(body).split(b"\n\n")
+        text = _unix(body)
+        # One byte is looked for ten times as fast as two, and most of a large event has none.
+        *events, rest = text.split(b"\n\n") if b"\n" in text else (text,)
         for event in events:
             self._parts.append(event)
             yield from self._flush()
@@ -53,7 +55,12 @@ def _unix(text: bytes) -> bytes:
 
 
 def _data(event: bytes) -> Iterator[bytes]:
-    lines = [line[5:].strip() for line in event.split(b"\n") if line.startswith(b"data:")]
+    # A large event is copied as seldom as can be: `strip` copies only where there is a blank.
+    lines = [
+        line[6 if line[5:6] == b" " else 5 :].strip()
+        for line in (event.split(b"\n") if b"\n" in event else (event,))
+        if line.startswith(b"data:")
+    ]
     if len(lines) > 1 and all(line.startswith((b"{", b"[DONE]")) for line in lines):
         yield from lines  # a server that forgets the blank lines
     elif any(lines):

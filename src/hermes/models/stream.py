@@ -5,13 +5,13 @@ bytes again.
 """
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Final
 
 import anyio
 
-from hermes.core.entries import AssistantEntry
+from hermes.core.entries import AssistantEntry, UserEntry
 from hermes.core.errors import Bug, ModelError
 from hermes.core.ids import IdSource
 from hermes.core.transcript import Epoch, Transcript
@@ -79,10 +79,25 @@ class HttpConversation:
     ) -> AsyncIterator[AsyncIterator[ModelChunk]]:
         """Ask; see the port. The connection is closed when the block is left."""
         body = self.body(transcript, may_call=may_call)
+        async with self._asked(body, lambda: self.estimate(transcript).input) as chunks:
+            yield chunks
+
+    @asynccontextmanager
+    async def ask_aside(self, entry: UserEntry) -> AsyncIterator[AsyncIterator[ModelChunk]]:
+        """Ask about `entry` alone, which is part of no conversation. Nothing of it is kept."""
+        step, _ = self._dialect.step(entry, self._carry)
+        body = b"".join((self._prefix, step, self._dialect.tail(self._epoch, may_call=False)))
+        async with self._asked(body, lambda: math.ceil(len(body) / BYTES_PER_TOKEN)) as chunks:
+            yield chunks
+
+    @asynccontextmanager
+    async def _asked(
+        self, body: bytes, tokens: Callable[[], int]
+    ) -> AsyncIterator[AsyncIterator[ModelChunk]]:
         answer, deadline = await self._send(body)
         try:
             if answer.status != 200:
-                raise await self._refusal(answer, transcript)
+                raise await self._refusal(answer, tokens)
             reader = self._dialect.reader(self._epoch, self._route, self._ids, self._taken)
             timed = TimedBody(answer, self._route, self._deadlines, deadline)
             async with aclosing(self._chunks(timed, reader, len(body))) as chunks:
@@ -123,7 +138,7 @@ class HttpConversation:
             return answer, scope.deadline
         raise errors.stalled(self._route, phase, self._deadlines.seconds(phase))
 
-    async def _refusal(self, answer: HttpAnswer, transcript: Transcript) -> ModelError:
+    async def _refusal(self, answer: HttpAnswer, tokens: Callable[[], int]) -> ModelError:
         body = bytearray()
         with anyio.move_on_after(self._deadlines.idle), suppress(HttpFault):
             while len(body) <= MAX_ERROR_BODY and (chunk := await answer.read()):
@@ -135,7 +150,7 @@ class HttpConversation:
             answer.status,
             answer.headers,
             bytes(body[:MAX_ERROR_BODY]),
-            full=window is not None and self.estimate(transcript).input >= NEARLY_FULL * window,
+            full=window is not None and tokens() >= NEARLY_FULL * window,
         )
 
     async def _chunks(

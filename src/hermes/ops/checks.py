@@ -19,6 +19,7 @@ from hermes.system.env import Environment
 from hermes.system.i18n import t
 from hermes.system.paths import Home
 from hermes.system.secrets import Secrets
+from hermes.terminals.sandbox.sandboxes import Sandboxes
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -50,6 +51,8 @@ class Patient(Protocol):
     async def probe(self, route: Route) -> None: ...
 
     def demo_model(self) -> Path | None: ...
+
+    def sandboxes(self) -> AbstractAsyncContextManager[Sandboxes]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +191,13 @@ def python() -> Finding:
     return _ok("python", "python", **values)
 
 
-def sandbox() -> Finding:
-    """The plain truth about what confines a command."""
-    return _warn("sandbox", "sandbox")
+async def sandbox(patient: Patient) -> Finding:
+    """Whether commands run in a sandbox of the operating system, and in which."""
+    async with patient.sandboxes() as sandboxes:
+        level, choice = sandboxes.settings.sandbox, await sandboxes.choice()
+    if level == "off":
+        return _warn("sandbox", "sandbox_off")
+    if choice.engine == "none":
+        why = "; ".join(f"{engine}: {reason}" for engine, reason in choice.passed_over.items())
+        return _warn("sandbox", "sandbox_none", why=why)
+    return _ok("sandbox", "sandbox", level=level, engine=choice.engine)

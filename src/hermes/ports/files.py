@@ -5,7 +5,7 @@ surrogates). Every method raises FileFault for what went wrong; cancelling one l
 running and nothing half written.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
@@ -120,9 +120,11 @@ Change = Write | Remove | Move
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """What a commit left: the folders it made, outermost first."""
+    """What a commit left: the folders it made, outermost first, and the sha256 of each file that
+    it wrote, by path."""
 
     folders: tuple[str, ...]
+    written: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,11 @@ class Files(Protocol):
         """
         ...
 
+    async def named(self, raw: str, cwd: str) -> tuple[str, ...]:
+        """Both that `raw` may mean, in one look: the file, as `locate` finds it, and its name
+        itself, if that is a link. Faults: bad_path."""
+        ...
+
     async def stat(self, path: str) -> FileStat | None:
         """What stands at `path`, None if nothing does."""
         ...
@@ -198,8 +205,9 @@ class Files(Protocol):
         """The names in `folder`, sorted. Faults: missing, not_a_folder, denied."""
         ...
 
-    async def tree(self, root: str, *, limit: int) -> Tree:
-        """Everything below `root` (hidden things too, links not followed), at most `limit`."""
+    async def tree(self, root: str, *, limit: int, folders: bool = False) -> Tree:
+        """Everything below `root` (hidden things too, links not followed), at most `limit`; with
+        `folders` only the folders, which is quicker."""
         ...
 
     async def commit(self, changes: Sequence[Change]) -> Committed:

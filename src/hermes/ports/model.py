@@ -19,6 +19,7 @@ class Route:
     `name` is `provider/model` and is what entries record. `window` is the context length in
     tokens, or None if unknown. `price` is None if unknown. `demo` marks the built-in demo model.
     `key` never leaves this process except to `base_url`'s host, and never shows in `repr`.
+    `temperature` None leaves it to the endpoint.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Route:
     max_output: int | None
     price: Price | None
     demo: bool = False
+    temperature: float | None = None
 
     def __repr__(self) -> str:
         return f"Route({self.name!r} at {self.base_url!r})"
@@ -94,3 +96,14 @@ class ModelProvider(Protocol):
     def open(self, epoch: Epoch) -> Conversation: ...
 
     async def aclose(self) -> None: ...
+
+
+class SideModel(Protocol):
+    """A model for one short question beside the conversation, which stays out of it."""
+
+    @property
+    def route(self) -> Route: ...
+
+    async def ask(self, system: str, text: str) -> Reply:
+        """The whole reply; raises ModelError. The caller books its usage."""
+        ...

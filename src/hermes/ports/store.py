@@ -9,10 +9,11 @@ from typing import Literal, Protocol
 
 from hermes.core.calls import Persisted, ToolResult
 from hermes.core.entries import AssistantEntry, Entry, ToolBatchEntry, UserEntry
-from hermes.core.ids import CallId, Seq, SessionId
+from hermes.core.ids import CallId, Seq, SessionId, TurnId
 from hermes.core.inputs import Redirect, Steer, Submit
 from hermes.core.people import Origin, Principal
 from hermes.core.transcript import Epoch
+from hermes.core.usage import Usage
 
 CallPhase = Literal["committed", "started", "settled"]
 """`committed`: saved, not begun. `started`: begun, end unknown. `settled`: its result is saved."""
@@ -101,6 +102,12 @@ class Journal(Protocol):
         self, lease: Lease, entry: ToolBatchEntry, *, consumes: tuple[int, ...] = ()
     ) -> Persisted[ToolBatchEntry]:
         """Append the sealed results and settle every call, in one transaction."""
+        ...
+
+    async def book(
+        self, lease: Lease, turn: TurnId, at: float, usage: Usage, record: UsageRecord
+    ) -> None:
+        """Book a model call that made no entry of the conversation."""
         ...
 
     async def mark_started(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
 
 SPILL_BYTES: Final = 50_000_000
@@ -18,28 +19,35 @@ Input = Literal["none", "pipe", "tty"]
 """What a job reads from: nothing, a pipe, or a terminal of its own (30 rows, 120 columns)."""
 
 
+class NoFolder(ToolError):
+    """The folder a command was to run in does not exist; nothing was run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
     """What a finished command left.
 
     `output` is stdout and stderr in the order they came, as bytes, at most the `limit` asked for:
-    the first 40 % and the last 60 % of it when `total` says that there was more. `cwd` is where the
+    the first 40 % and the last 60 % of it when `total` says that there was more; `characters` are
+    those of the whole, if it is UTF-8. `cwd` is where the
     shell ended, or None if it did not say: then nothing that the command changed in its shell was
     kept. `timed_out` commands were killed, with their children. `moved_to` is where the command ran
     instead if the folder asked for was gone. `spill` is a file with the whole output, as it came,
     when that was longer than `limit` (its first SPILL_BYTES; None if it could not be written); it
-    belongs to the caller. `notes` are sentences for the model: what the sandbox may have refused,
-    that the shell had to be started anew.
+    belongs to the caller. `refused` says what of a failure may be the sandbox's doing; `notes` are
+    further sentences for the model.
     """
 
     output_head: bytes
     output_tail: bytes
     total: int
+    characters: int
     exit_code: int
     cwd: str | None
     timed_out: bool
     moved_to: str | None = None
     spill: str | None = None
+    refused: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -54,6 +62,12 @@ class Job(Protocol):
     @property
     def channel(self) -> socket.socket | None:
         """For a program made by `program`: the other end of its standard input, non-blocking."""
+        ...
+
+    @property
+    def errors(self) -> int | None:
+        """For a program made by `program`: a descriptor to read its standard error from,
+        non-blocking."""
         ...
 
     async def stream(self, sink: Sink) -> int:
@@ -98,13 +112,15 @@ class TerminalBackend(Protocol):
         limit: int,
         fall_back: bool = True,
         sink: Sink | None = None,
+        outside: bool = False,
     ) -> CommandResult:
         """Run `command` with bash in `cwd` and wait for the shell to exit.
 
         `timeout` is seconds. Returns when the shell exits (plus a short drain), whoever still
         holds its output. Cancelling kills the whole process tree within a second. If `cwd` is
         gone, the command runs in the nearest folder above it that is there; without `fall_back`
-        ToolError is raised and nothing is run. `sink` is given the output as it comes.
+        NoFolder is raised. `sink` is given the output as it comes. `outside` runs it without the
+        sandbox, in the same environment; only a person may allow that, for one command.
         """
         ...
 

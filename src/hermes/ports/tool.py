@@ -1,10 +1,11 @@
 """What a tool is, and all that one may reach while it runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar, cast
 
 from hermes.core.calls import Outcome
+from hermes.core.errors import Bug
 from hermes.core.ids import CallId, SessionId, TurnId
 from hermes.core.people import Origin
 from hermes.core.transcript import ToolSchema
@@ -23,13 +24,17 @@ class ToolSpec:
     """The facts of a tool.
 
     `schema` is what models are told. `effects` decides what may run side by side. `result_chars`
-    caps the text a model receives; the rest is spilled to a file.
+    caps the text a model receives; the rest is spilled to a file. `denied` are keys of the result
+    of a call that was not allowed, beside `error`.
     """
 
     schema: ToolSchema
     toolset: str
     effects: Effects
     result_chars: int = 100_000
+    refunded: bool = False
+    aliases: tuple[str, ...] = ()
+    denied: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -48,12 +53,27 @@ class SessionState:
         return cast(S, self._notes.setdefault(kind, kind()))
 
 
+def _silent(_: str) -> None:
+    return
+
+
+async def _nobody(_: str, __: str) -> bool:
+    return False
+
+
+async def _no_tool(name: str, _: Arguments) -> str:
+    raise Bug(f"{name} cannot be called from here")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """All that a call may reach; no globals.
 
     `touches` is what the tool said it would touch when the call was allowed; it may not change
-    anything else.
+    anything else. `progress` shows people what comes while the call runs, redacted by the caller;
+    it is part of no answer. `call_tool` runs another tool as a part of this call, through the same
+    guard, and returns what a model would read; `offered` are the tools of the session.
+    `ask` puts a question (in short, in full) to the person; silence, and nobody there, are a no.
     """
 
     session: SessionId
@@ -62,6 +82,10 @@ class ToolContext:
     origin: Origin
     state: SessionState
     touches: tuple[str, ...] = ()
+    progress: Callable[[str], None] = _silent
+    ask: Callable[[str, str], Awaitable[bool]] = _nobody
+    offered: frozenset[str] = frozenset()
+    call_tool: Callable[[str, Arguments], Awaitable[str]] = _no_tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

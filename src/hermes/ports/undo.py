@@ -42,7 +42,7 @@ Hindrance = Literal[
     "unreadable",
     "not_kept",  # its present state cannot be captured first
     "damaged",  # the stored content is not what it was
-    "refused",  # the file system said no; nothing of the restore was done
+    "refused",  # the file system said no, to this file or one that is written together with it
 ]
 
 

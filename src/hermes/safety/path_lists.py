@@ -5,6 +5,7 @@ Names are relative to a folder that the policy knows. Patterns are those of `fnm
 for what it denies, and each program's own documentation for the files that instruct or start it.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 SECRET_FILES: Final = (
@@ -51,25 +52,43 @@ HOME_OWN: Final = (
     "logs",
     "models",
     "sessions",
+    "shell-hooks-allowlist.json",
+    "trusted_folders.json",
 )
 """What only Hermes itself writes in its home."""
 
-CREDENTIALS: Final = (
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".config/gh",
-    ".docker",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-)
-"""Credential stores in a person's home."""
+STORES: Final[Mapping[str, tuple[str, ...]]] = {
+    "aws": (".aws",),
+    "azure": (".azure",),
+    "browser": (
+        ".config/BraveSoftware",
+        ".config/chromium",
+        ".config/google-chrome",
+        ".config/microsoft-edge",
+        ".mozilla",
+    ),
+    "cargo": (".cargo/credentials", ".cargo/credentials.toml"),
+    "docker": (".docker",),
+    "gcloud": (".config/gcloud",),
+    "gh": (".config/gh", ".config/hub"),
+    "git": (".config/git/credentials", ".git-credentials"),
+    "gpg": (".gnupg",),
+    "keyring": (".local/share/keyrings", ".local/share/kwalletd"),
+    "kube": (".kube",),
+    "netrc": (".netrc",),
+    "npm": (".npmrc",),
+    "onepassword": (".config/op",),
+    "pass": (".password-store",),
+    "postgres": (".pgpass",),
+    "pypi": (".pypirc",),
+    "rclone": (".config/rclone",),
+    "ssh": (".ssh",),
+    "terraform": (".terraform.d/credentials.tfrc.json",),
+    "vault": (".vault-token",),
+}
+"""Credential stores in a person's home, by the name under which a command may be given one."""
+
+CREDENTIALS: Final = tuple(path for paths in STORES.values() for path in paths)
 
 SSH_SETTINGS: Final = (".ssh/config", ".ssh/known_hosts")
 """What is no secret in a credential store, and is worth reading."""
@@ -101,6 +120,7 @@ SYSTEM: Final = (
     "/var/lib/dpkg",
     "/var/lib/rpm",
     "/var/lib/systemd",
+    "/var/spool/at",
     "/var/spool/cron",
     "/Library",
     "/System",
@@ -110,12 +130,35 @@ SYSTEM: Final = (
 )
 """System folders. Not all of /usr and /var: workspaces are kept in /usr/src and /var/lib too."""
 
-CONTAINER_SOCKETS: Final = (
-    "/run/containerd/containerd.sock",
-    "/run/docker.sock",
-    "/run/podman/podman.sock",
-    "/var/run/docker.sock",
-)
+SOCKETS: Final[Mapping[str, tuple[str, ...]]] = {
+    "container-socket": (
+        "/run/buildkit",
+        "/run/containerd",
+        "/run/crio",
+        "/run/docker.sock",
+        "/run/incus",
+        "/run/k3s",
+        "/run/libvirt",
+        "/run/podman",
+        "/var/lib/incus/unix.socket",
+        "/var/lib/lxd/unix.socket",
+        "/var/run/docker.sock",
+        "/var/snap/lxd/common/lxd/unix.socket",
+    ),
+    "dbus": ("/run/dbus",),
+    "desktop": ("/run/user",),
+    "screen": ("/run/screen", "/run/screens", "/tmp/screens"),
+    "systemd": ("/run/initctl", "/run/snapd.socket", "/run/systemd/private"),
+}
+"""Doors of programs that start others for whoever asks, by the name under which a command may be
+given one. /run/user holds the session bus, systemd, podman, editors and keyrings of each person."""
+
+SOCKET_PATTERNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "dbus": ("/tmp/dbus-*",),
+    "emacs": ("/tmp/emacs[0-9]*",),
+    "tmux": ("/tmp/tmux-[0-9]*",),
+}
+"""The same, where names hold a number."""
 
 MIRRORS: Final = ("sandboxes/*/*/home/.hermes/*",)
 """A sandbox's own copy of a home of Hermes; what is written there never reaches the real one."""

@@ -13,7 +13,6 @@ from typing import Final, final
 
 from hermes.safety.path_area import Area, anywhere_in, below
 from hermes.safety.path_lists import (
-    CONTAINER_SOCKETS,
     CREDENTIALS,
     HOME_DATABASES,
     HOME_OWN,
@@ -22,6 +21,8 @@ from hermes.safety.path_lists import (
     MIRRORS,
     RUN_BY_GIT,
     SECRET_FILES,
+    SOCKET_PATTERNS,
+    SOCKETS,
     SSH_SETTINGS,
     START_FILES,
     SYSTEM,
@@ -63,6 +64,16 @@ class PathPolicy:
         self._extra = tuple(extra)
         self._confine = None if confine is None else _real(confine)
 
+    @property
+    def people(self) -> tuple[Path, ...]:
+        """The homes of persons with credentials of their own."""
+        return self._people
+
+    @property
+    def home(self) -> Path:
+        """The home of Hermes."""
+        return self._home
+
     def unreadable(self, path: Path) -> str | None:
         """Why `path` may not be read, or None. Completes "it was not read: ..."."""
         if self._confine is not None and not path.is_relative_to(self._confine):
@@ -89,6 +100,24 @@ class PathPolicy:
         """Why a person has to allow it before `path` is written, or None."""
         return next((area.reason for area in self.asked if area.holds(path)), None)
 
+    def instructs(self, path: Path) -> str | None:
+        """Why only a person may allow it, each time, that `path` is written, or None: it is a
+        file that instructs agents."""
+        if not self._protect:
+            return None
+        inside, outside = self._instructions
+        area = inside if path.is_relative_to(self._home) else outside
+        return area.reason if area.holds(path) else None
+
+    @cached_property
+    def _instructions(self) -> tuple[Area, Area]:
+        """Files that instruct agents: in Hermes's own home, where its folder's name tells nothing,
+        and anywhere else."""
+        everywhere = (*INSTRUCTIONS, *self._extra)
+        inside = tuple(p for p in everywhere if not p.startswith(".hermes/"))
+        reason = t("safety.instructions")
+        return Area(reason, patterns=inside), Area(reason, patterns=everywhere)
+
     @cached_property
     def hidden(self) -> tuple[Area, ...]:
         """What is not read. Not written either, except for the first of these, environment files
@@ -109,9 +138,11 @@ class PathPolicy:
                 but=below(self._people, SSH_SETTINGS),
             ),
             Area(
-                "who speaks to a container engine owns the machine",
+                "who speaks to a container engine, to the desktop or to another terminal can do "
+                "anything there",
                 roots=below(self._people, (".docker/run/docker.sock",))
-                + below((Path("/"),), CONTAINER_SOCKETS),
+                + below(ANYWHERE, sum(SOCKETS.values(), ())),
+                patterns=sum(SOCKET_PATTERNS.values(), ()),
             ),
         )
 
@@ -143,7 +174,6 @@ class PathPolicy:
     @cached_property
     def asked(self) -> tuple[Area, ...]:
         """What is written only if a person allows it; whoever cannot ask may not write it."""
-        instructions = Area(t("safety.instructions"), patterns=(*INSTRUCTIONS, *self._extra))
         return (
             Area(t("safety.secrets"), patterns=SECRET_FILES),
             Area(t("safety.ssh"), roots=below(self._people, SSH_SETTINGS)),
@@ -153,7 +183,7 @@ class PathPolicy:
                 roots=below(self._people, START_FILES),
                 patterns=RUN_BY_GIT,
             ),
-            *((instructions,) if self._protect else ()),
+            *(self._instructions[1:] if self._protect else ()),
         )
 
     @cached_property

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, Literal
 
-from hermes.safety.redact_assignments import assignments
+from hermes.safety.redact_assignments import assignments, triggers
 from hermes.safety.redact_blocks import addresses, form_body, headers, private_keys
 from hermes.safety.redact_commands import prints_one_secret, prints_secrets
 from hermes.safety.redact_manifests import secret_manifests
-from hermes.safety.redact_mask import Span, carries_mask, whole
+from hermes.safety.redact_mask import Span, carries_mask, holds_sentinel, whole
 from hermes.safety.redact_tokens import literals, phones, tokens
 
-__all__ = ["Mode", "Redactor", "carries_mask"]
+__all__ = ["Mode", "Redactor", "carries_mask", "holds_sentinel"]
 
-Mode = Literal["text", "file", "terminal", "code"]
+Mode = Literal["text", "file", "terminal", "code", "log"]
 """What the text is: anything (text), a file's content for a model that may write it back (file),
-what a command printed (terminal), source code (code)."""
+what a command printed (terminal), source code (code), a log or a debug file (log)."""
 
 _SHORTEST_LITERAL: Final = 8
 _ROUNDS: Final = 4
@@ -55,8 +55,8 @@ class Redactor:
     def redact(self, text: str, mode: Mode = "text") -> str:
         """`text` with its secrets masked; redacting the result again changes nothing.
 
-        Text mode takes every assignment to a secret name; the other modes only those whose value
-        cannot be code. File mode masks with sentinels that `carries_mask` knows.
+        Text and log mode take every assignment to a secret name; the other modes only those whose
+        value cannot be code. File and log mode mask with sentinels, which show nothing of a secret.
         """
         if not self._enabled or not text:
             return text
@@ -78,7 +78,7 @@ class Redactor:
 
     def _spans(self, text: str, mode: Mode) -> Iterator[tuple[int, int, int, str]]:
         """Start, end, rank of the detector and mask; the lowest rank names the mask."""
-        loud, sentinel = mode == "text", mode == "file"
+        loud, sentinel = mode in ("text", "log"), mode in ("file", "log")
         plain = text.replace("\0", "\n")
         yield from self._view(plain, loud=loud, sentinel=sentinel)
         if not _has_invisible(text):
@@ -95,11 +95,12 @@ class Redactor:
         self, text: str, *, loud: bool, sentinel: bool
     ) -> Iterator[tuple[int, int, int, str]]:
         lowered = text.replace("İ", "I").lower()
+        ends = triggers(lowered)
         found: tuple[Iterable[Span], ...] = (
             literals(text, self._secrets, sentinel),
             private_keys(text),
             secret_manifests(text, sentinel),
-            headers(text, lowered, sentinel),
+            headers(text, lowered, ends, sentinel),
             addresses(text, loud=loud, sentinel=sentinel),
             tokens(text, sentinel),
             form_body(text, sentinel),
@@ -111,7 +112,7 @@ class Redactor:
         # Among plain assignments the whole value goes; in code a key that is known by its prefix
         # keeps the mask that tells it from others.
         rank = 4 if loud else len(found)
-        for start, end, mask in assignments(text, lowered, loud=loud, sentinel=sentinel):
+        for start, end, mask in assignments(text, ends, loud=loud, sentinel=sentinel):
             yield start, end, rank, mask
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from hermes.safety.redact_mask import SENTINEL_OPEN, Span, partial, whole
 from hermes.safety.redact_names import classify
-from hermes.safety.redact_values import Assignment, Form, is_secret
+from hermes.safety.redact_values import SHORTEST_DRAWN, Assignment, Form, is_secret
 from hermes.safety.secret_patterns import KEY_HEADERS, NAME_TRIGGERS
 
 _NAME: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
@@ -22,6 +22,9 @@ _LOOKED_AT: Final = 160
 
 _DEEPEST: Final = 4
 """How many names are tried inside what looks like the value of another (`--set a.token=b`)."""
+
+_SIGNS: Final = (":", "=", ">", "--", "login", "authorization")
+"""One of these stands beside every name that is followed by its value."""
 
 
 @cache
@@ -41,22 +44,24 @@ _QUOTE: Final = r"(?P<prefix>[fFrRbBuU]{0,2})(?P<quote>\\{0,8}[\"'`])"
 
 
 def triggers(lowered: str) -> list[int]:
-    """The sorted ends of all words in a lower-cased text that a secret's name may contain."""
+    """The sorted ends of all words in a lower-cased text that a secret's name may contain.
+
+    Empty where nothing can be set to a value.
+    """
     ends: list[int] = []
+    if not any(sign in lowered for sign in _SIGNS):
+        return ends
     for word in NAME_TRIGGERS:
-        at = lowered.find(word)
-        while at >= 0:
-            ends.append(at + len(word))
-            at = lowered.find(word, at + len(word))
+        ends += [found.end() for found in _rx(word).finditer(lowered)]
     ends.sort()
     return ends
 
 
-def assignments(text: str, lowered: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
-    """The secrets in `text` that a name betrays; `lowered` is its lower case, of equal length."""
+def assignments(text: str, ends: list[int], *, loud: bool, sentinel: bool) -> Iterator[Span]:
+    """The secrets in `text` that a name betrays; `ends` are its `triggers`."""
     after, separator = _rx(_AFTER_NAME), _rx(_SEPARATOR)
     done = run = nested = 0
-    for end in triggers(lowered):
+    for end in ends:
         if end <= done:
             continue
         name = after.match(text, end)
@@ -126,6 +131,8 @@ def _value(
     value = text[at:end]
     if not value or (sep["flag"] and value.startswith("-")):
         return nothing
+    if kind in ("ambiguous", "plain key") and len(value) < SHORTEST_DRAWN:
+        return at, at if quote else end, ""
     it = Assignment(
         name=label,
         kind=kind,

@@ -50,7 +50,7 @@ def private_keys(text: str) -> Iterator[Span]:
         if nth < len(ends) and ends[nth][0] < limit:
             done = ends[nth][1]
             nth += 1
-        elif (body := _rx(_KEY_BODY).match(text, opened)) is not None:
+        elif (body := _rx(_KEY_BODY).match(text, opened, limit)) is not None:
             done = body.end()
         else:
             continue
@@ -68,7 +68,7 @@ def _beheaded(text: str, floor: int, end: tuple[int, int]) -> Iterator[Span]:
     for line in reversed(lines[:-1]):
         # The last line of a key may be of any length, the ones before are full.
         width = "{16,}" if start != end[0] else "{1,}"
-        body = rf"[ \t]*(?:\d{{1,7}}[|:\t\-])?[ \t]*[A-Za-z0-9+/]{width}={{0,2}}\s*"
+        body = rf"[ \t]*+(?:\d{{1,7}}[|:\t\-])?[ \t]*+[A-Za-z0-9+/]{width}={{0,2}}\s*"
         if _rx(body).fullmatch(line) is None:
             break
         start -= len(line) + 1
@@ -76,35 +76,40 @@ def _beheaded(text: str, floor: int, end: tuple[int, int]) -> Iterator[Span]:
         yield max(floor, start), end[1], PRIVATE_KEY
 
 
-_CREDENTIAL: Final = r"[^\s\"'`<>\\,;]+"
+_CREDENTIAL: Final = r"[^\s\"'`<>\\,;]"
+_SESSION: Final = r"[A-Za-z0-9+/_\-.~%:]"
+_LOOKED_AT: Final = 256
+"""How much of a value decides; a longer value is masked to its end all the same."""
 
 
-def headers(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
-    """What Authorization, Cookie and session headers carry, and credentials by their scheme."""
-    yield from _authorization(text, lowered, sentinel)
+def headers(text: str, lowered: str, ends: list[int], sentinel: bool) -> Iterator[Span]:
+    """What Authorization, Cookie and session headers carry, and credentials by their scheme.
+
+    `lowered` is `text` in lower case, of equal length; `ends` are its triggers of assignments.
+    """
+    yield from _authorization(text, lowered, ends, sentinel)
     yield from _cookies(text, lowered, sentinel)
     yield from _sessions(text, lowered, sentinel)
     yield from _logins(text, sentinel)
-    for scheme in ("basic ", "bearer "):
-        at = lowered.find(scheme)
-        while at >= 0:
-            start = at + len(scheme)
-            found = _rx(r"[A-Za-z0-9+/_\-.~]{6,}={0,2}").match(text, start)
-            if found and not (at and text[at - 1].isalnum()):
-                good = _basic(found[0]) if scheme == "basic " else _bearer(found[0])
-                if good:
-                    yield start, found.end(), partial(found[0], sentinel)
-            at = lowered.find(scheme, found.end() if found else start)
+    credential = _rx(r"[A-Za-z0-9+/_\-.~]{6,}={0,2}")
+    for scheme in _rx("b(?:asic|earer) ").finditer(lowered):
+        at, start = scheme.span()
+        found = credential.match(text, start)
+        if found is None or (at and text[at - 1].isalnum()):
+            continue
+        if _basic(found[0]) if scheme[0] == "basic " else _bearer(found[0]):
+            yield start, found.end(), partial(found[0], sentinel)
 
 
 def _logins(text: str, sentinel: bool) -> Iterator[Span]:
     """What curl and wget are given as `-u user:password`."""
-    if "curl" not in text:
+    if "-" not in text or ":" not in text or "curl" not in text:
         return
     for hit in _rx(
         r"(?<=[ \t])-(?:u|U|-user|-proxy-user)[ \t=]{0,2}[\"']?[^\s:\"']{1,64}:"
     ).finditer(text):
-        line = max(text.rfind("\n", 0, hit.start()) + 1, hit.start() - 512)
+        near = max(0, hit.start() - 512)
+        line = max(text.rfind("\n", near, hit.start()) + 1, near)
         found = _rx(r"[^\s\"']+").match(text, hit.end())
         if found is None or text.find("curl", line, hit.start()) < 0:
             continue
@@ -127,32 +132,33 @@ def _basic(value: str) -> bool:
     return ":" in plain and plain.isprintable()
 
 
-def _authorization(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
-    at = lowered.find("authorization")
+def _authorization(text: str, lowered: str, ends: list[int], sentinel: bool) -> Iterator[Span]:
+    done = 0
     after = _rx(
         r"\\{0,8}[\"']?\]?[ \t]{0,4}(?::|=(?!=)|=>|,)[ \t]{0,4}\[?[bru]{0,1}\\{0,8}[\"']?"
         r"(?P<scheme>[A-Za-z][A-Za-z0-9\-]{1,24}[ \t]{1,4})?"
     )
-    while at >= 0:
-        end = at + len("authorization")
-        if (found := after.match(text, end)) is not None:
+    for at in ends:
+        if at < done or not lowered.startswith("authorization", at - 4):
+            continue
+        if (found := after.match(text, at + len("orization"))) is not None:
             scheme = (found["scheme"] or "").strip().lower()
             if span := _credential(text, found.end(), scheme, sentinel):
-                end = span[1]
+                done = span[1]
                 yield span
-        at = lowered.find("authorization", end)
 
 
 def _credential(text: str, at: int, scheme: str, sentinel: bool) -> Span | None:
     if scheme and scheme not in AUTH_SCHEMES:
         return None
+    credential = _rx(f"{_CREDENTIAL}{{1,{_LOOKED_AT}}}")
     if scheme in ("digest", "aws4-hmac-sha256", "hmac", "oauth", "hawk"):
-        found = _rx(r"[A-Za-z]+=[^\n'`\\]{6,}").match(text, at) or _rx(_CREDENTIAL).match(text, at)
+        found = _rx(r"[A-Za-z]{1,64}=[^\n'`\\]{6,}").match(text, at) or credential.match(text, at)
         if found and "=" in found[0] and " " in found[0]:
             end = at + len(found[0].rstrip('" \t\r})'))
             return at, end, whole(text[at:end], sentinel)
     else:
-        found = _rx(_CREDENTIAL).match(text, at)
+        found = credential.match(text, at)
     if found is None or text[at] in "${<(%[":
         return None
     value = found[0]
@@ -162,11 +168,19 @@ def _credential(text: str, at: int, scheme: str, sentinel: bool) -> Span | None:
         return None
     if _rx(r"[A-Za-z]{1,12}|(?:your|my|some)[-_A-Za-z]+|[A-Z]+(?:_[A-Z]+)+").fullmatch(value):
         return None
-    return at, found.end(), partial(value, sentinel)
+    return _to_its_end(text, found, _CREDENTIAL, sentinel)
+
+
+def _to_its_end(text: str, found: re.Match[str], of: str, sentinel: bool) -> Span:
+    """The span of a value that begins with `found` and goes on with characters `of` a class."""
+    at, end = found.span()
+    if end - at >= _LOOKED_AT and (rest := _rx(f"{of}*").match(text, end)) is not None:
+        end = rest.end()
+    return at, end, partial(text[at:end], sentinel)
 
 
 def _cookies(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
-    at = lowered.find("cookie")
+    at = lowered.find("cookie") if ":" in text or "--" in text else -1
     after = _rx(r"2?\\{0,8}[\"']?[ \t]{0,4}:[ \t]{0,4}\[?[ \t]{0,4}\\{0,8}[\"']?|[ \t=]{1,2}[\"']?")
     pair = _rx(
         r"[ \t]*([\w.!#$%&*+\-^`|~\[\]]{1,128})=\"?([^;\s\"'\\]*)\"?[ \t]*(?:;|(?=[\s\"'\\,]|\Z))"
@@ -189,7 +203,7 @@ def _cookies(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
 
 def _sessions(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
     """Headers such as X-Session-Id and fields such as PHPSESSID."""
-    if "sess" not in lowered:
+    if not (":" in text or "=" in text) or "sess" not in lowered:
         return
     after = _rx(r"(?:[-_]?(?:id|key|token))?\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}[\"']?")
     for word in ("-session", "jsessionid", "phpsessid", "sessionid"):
@@ -197,10 +211,12 @@ def _sessions(text: str, lowered: str, sentinel: bool) -> Iterator[Span]:
         while at >= 0:
             end = at + len(word)
             if (begun := after.match(lowered, end)) is not None:
-                found = _rx(r"[A-Za-z0-9+/_\-.~%:]{12,}={0,2}").match(text, begun.end())
+                value = rf"{_SESSION}{{12,{_LOOKED_AT}}}={{0,2}}"
+                found = _rx(value).match(text, begun.end())
                 if found and opaque(found[0], 12) and not is_masked(found[0]):
-                    end = found.end()
-                    yield begun.end(), end, partial(found[0], sentinel)
+                    span = _to_its_end(text, found, _SESSION, sentinel)
+                    end = span[1]
+                    yield span
             at = lowered.find(word, end)
 
 
@@ -209,8 +225,8 @@ _LONGEST_USERINFO: Final = 512
 
 def addresses(text: str, *, loud: bool, sentinel: bool) -> Iterator[Span]:
     """Passwords in scheme://user:password@host, and tokens in scheme://token@host."""
-    at = text.find("://")
-    host = text.find("@") if at >= 0 else -1
+    host = text.find("@")
+    at = text.find("://") if host >= 0 else -1
     userinfo = _rx(r"(?P<user>[^\s:/?#@\"'`<>\\]{0,256})(?P<colon>:)?")
     while at >= 0:
         start = end = at + 3

@@ -14,9 +14,9 @@ def _rx(pattern: str) -> re.Pattern[str]:
 
 def secret_manifests(text: str, sentinel: bool) -> Iterator[Span]:
     """The values under `data` and `stringData` of every document that is a Secret."""
-    if "Secret" not in text or "ata" not in text:
+    if ":" not in text or "Secret" not in text or "ata" not in text:
         return
-    if _rx(r"^[ \t]*(?:\d+[|:\t\-])?[ \t\-]*kind:[ \t]*[\"']?Secret\b").search(text):
+    if _rx(r"^[ \t]*+(?:\d+[|:\t\-])?[ \t\-]*kind:[ \t]*[\"']?Secret\b").search(text):
         yield from _yaml(text, sentinel)
     if _rx(r"\"kind\"\s{0,20}:\s{0,20}\"Secret\"").search(text):
         yield from _json(text, sentinel)
@@ -44,13 +44,12 @@ def _yaml(text: str, sentinel: bool) -> Iterator[Span]:
 
 def _yaml_data(lines: list[tuple[int, str]], sentinel: bool) -> Iterator[Span]:
     opening = _rx(r"([ \t\-]*)(?:data|stringData):[ \t]*$")
-    entry = _rx(
-        r"[ \t]*[\"']?[\w.\-]{1,253}[\"']?:[ \t]+[\"']?([^\s\"'#][^\"'\n]*?)[\"']?[ \t\r]*$"
-    )
-    block = _rx(r"[ \t]*(\S.*?)[ \t\r]*$")
+    entry = _rx(r"[ \t]*[\"']?[\w.\-]{1,253}[\"']?:[ \t]++[\"']?([^\s\"'#][^\"'\n]*)[\"']?\Z")
+    block = _rx(r"[ \t]*+(\S.*)\Z")
     inside: int | None = None
     literal: int | None = None
-    for at, line in lines:
+    for at, whole_line in lines:
+        line = whole_line.rstrip(" \t\r")
         depth = len(line) - len(line.lstrip(" \t"))
         if inside is not None and line.strip() and depth <= inside:
             inside = literal = None

@@ -54,12 +54,9 @@ def _prefixes() -> tuple[str, ...]:
 
 @cache
 def _mask_pattern() -> re.Pattern[str]:
-    # A partial mask of a prefixed key, an assignment of stars that fills its line, a masked phone
-    # number, a masked address.
-    prefixes = "|".join(re.escape(p[:6]) for p in _prefixes())
+    # An assignment of stars that fills its line, a masked phone number, a masked address.
     return re.compile(
-        rf"(?:{prefixes})[A-Za-z0-9_\-]{{0,4}}\.\.\.[A-Za-z0-9_\-=]{{4}}(?![A-Za-z0-9_.\-])"
-        r"|\w:\*\*\*@|://\*\*\*@|\+\d{1,3}\*{4}\d{2,4}"
+        r"\w:\*\*\*@|://\*\*\*@|\+\d{1,3}\*{4}\d{2,4}"
         r"|^[ \t]*(?:export[ \t]+)?[A-Za-z0-9_.\-]{0,80}"
         r"(?i:key|token|secret|password|passwd|pass|pwd|pw|auth|credential)s?"
         r"[ \t]*[=:][ \t]*[\"']?\*\*\*[\"']?[ \t]*$",
@@ -71,8 +68,42 @@ def carries_mask(text: str) -> bool:
     """Whether `text` contains a mask of ours, so that writing it would destroy a secret."""
     if SENTINEL_OPEN in text or PRIVATE_KEY in text:
         return True
-    if "***" not in text and "..." not in text:
+    if "..." in text and _carries_partial(text):
+        return True
+    if "***" not in text:
         return False
+    return any(_mask_pattern().search(line) for line in text.split("\n") if "***" in line)
+
+
+def holds_sentinel(command: str) -> bool:
+    """Whether a shell command or a program would write a mask of ours where a secret belongs.
+
+    To a shell, an assignment of stars counts wherever it stands, if the command writes at all.
+    """
+    if carries_mask(command):
+        return True
+    if "***" not in command or not _writes().search(command):
+        return False
+    return _assigned_stars().search(command) is not None
+
+
+@cache
+def _writes() -> re.Pattern[str]:
+    return re.compile(r"(?<![0-9&=\-])>(?!&)|\btee\b|\bsed\b[^|;&\n]*[ \t]-[a-zA-Z]*i|\bwrite")
+
+
+@cache
+def _assigned_stars() -> re.Pattern[str]:
+    return re.compile(
+        r"(?i:key|token|secret|password|passwd|pass|pwd|pw|auth|credential)s?\\?[\"']?"
+        r"[ \t]{0,4}[=:][ \t]{0,4}\\?[\"']?\*\*\*(?!\*)"
+    )
+
+
+def _carries_partial(text: str) -> bool:
+    """Whether the mask of a key stands in `text`: six characters, three dots, four characters."""
+    heads = tuple(prefix[:6] for prefix in _prefixes())
+    dots = re.compile(r"\.\.\.(?<![^A-Za-z0-9_.\-]...)(?=[A-Za-z0-9_\-=]{4}(?![A-Za-z0-9_.\-]))")
     return any(
-        _mask_pattern().search(line) for line in text.split("\n") if "***" in line or "..." in line
+        text[max(0, hit.start() - 6) : hit.start()].startswith(heads) for hit in dots.finditer(text)
     )

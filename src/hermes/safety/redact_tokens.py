@@ -94,17 +94,25 @@ def _bot_token(text: str, colon: int, sentinel: bool) -> Span | None:
 
 
 def _bare(text: str, sentinel: bool) -> Iterator[Span]:
-    for start, offset in BARE_KEY_STARTS:
+    for start, offsets in BARE_KEY_STARTS:
+        if start[0] not in text:
+            continue
         done = 0
         for hit in _rx(start).finditer(text):
-            at = hit.start() - offset
-            if at < done or not _bare_may_start(text, at):
-                continue
-            for head, pattern in BARE_KEYS.items():
-                found = _rx(pattern).match(text, at) if text.startswith(head, at) else None
-                if found is not None and len(set(found[0])) > 3:
-                    done = found.end()
-                    yield at, done, partial(found[0], sentinel)
+            for at in (hit.start() - offset for offset in offsets):
+                if at >= done and (span := _bare_key(text, at, sentinel)) is not None:
+                    done = span[1]
+                    yield span
+
+
+def _bare_key(text: str, at: int, sentinel: bool) -> Span | None:
+    if at < 0 or not _bare_may_start(text, at):
+        return None
+    for head, pattern in BARE_KEYS.items():
+        found = _rx(pattern).match(text, at) if text.startswith(head, at) else None
+        if found is not None and len(set(found[0])) > 3:
+            return at, found.end(), partial(found[0], sentinel)
+    return None
 
 
 def _bare_may_start(text: str, at: int) -> bool:
@@ -165,13 +173,15 @@ def phones(text: str, *, loud: bool) -> Iterator[Span]:
     """International phone numbers; not the added lines of a diff."""
     if "+" not in text:
         return
-    diff = "@@ -" in text
+    diff: bool | None = None
     for hit in _rx(r"\+[1-9]\d{6,14}(?![\w.]\w|[\w*])").finditer(text):
         at = hit.start()
         if at and (text[at - 1].isalnum() or text[at - 1] in "_+=/)]"):
             continue
-        if diff and (at == 0 or text[at - 1] == "\n"):
-            continue
+        if at == 0 or text[at - 1] == "\n":
+            diff = "@@ -" in text if diff is None else diff
+            if diff:
+                continue
         number = hit[0]
         if not loud and len(number) < 11:
             continue

@@ -11,6 +11,9 @@ from hermes.safety.secret_patterns import BENIGN_VALUES, PLACEHOLDER_WORDS
 
 Form = Literal["quoted", "env", "line", "prose"]
 
+SHORTEST_DRAWN: Final = 8
+"""Characters that a value drawn by lot has at least."""
+
 
 class Assignment:
     """`name` set to `value`.
@@ -71,7 +74,7 @@ def is_secret(it: Assignment, *, loud: bool) -> bool:
     return _loud(it) if loud else _quiet(it)
 
 
-def opaque(value: str, least: int = 8) -> bool:
+def opaque(value: str, least: int = SHORTEST_DRAWN) -> bool:
     """Whether `value` looks drawn by lot: letters and digits mixed, or long and of no word."""
     if len(value) < least or name_like(value) or not _rx(_DRAWN).fullmatch(value):
         return False

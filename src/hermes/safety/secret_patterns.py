@@ -45,16 +45,16 @@ BARE_KEYS: Final = {
     "eyJ": r"eyJ[A-Za-z0-9_\-]{10,}={0,2}(?:\.[A-Za-z0-9_\-]{4,}={0,2}){0,4}",
 }
 # Where one of them may stand: a regex that begins with one rare character, which is searched fast,
-# and how far into the key that character is.
+# and how far into a key that character may be.
 BARE_KEY_STARTS: Final = (
-    (r"A(?=KIA|SIA|Iza)", 0),
-    (r"A(?<=gA)(?=AAA)", 1),
-    (r"J(?<=eyJ)", 2),
-    (r"G(?=R1348941)", 0),
+    (r"A(?=KIA|SIA|Iza|(?<=gA)AAA)", (0, 1)),
+    (r"J(?<=eyJ)", (2,)),
+    (r"G(?=R1348941)", (0,)),
 )
 
-# Substrings of a lower-cased text near which an assignment of a secret may stand.
-NAME_TRIGGERS: Final = ("key", "token", "secret", "pass", "pw", "cred", "auth")
+# What an assignment of a secret stands near in a lower-cased text: key, token, secret, cred, pass,
+# pw, auth. Each regex begins with a literal, which is searched faster than `str.find` does.
+NAME_TRIGGERS: Final = (r"k(?:ey|(?<=tok)en)", r"cre(?:d|(?<=secre)t)", "pass", "pw", "auth")
 
 PASSWORD_WORDS: Final = words("password passwd passphrase passcode pwd pw pass sshpass userpass")
 PASSWORD_ENDINGS: Final = ("password", "passwd", "passphrase")

@@ -62,9 +62,14 @@ class _Connection:
         """Whether the server still holds this idle connection open."""
         return anyio.current_time() - self.idle_since <= KEPT_SECONDS and not self._waiting.poll(0)
 
-    async def send(self, data: bytes) -> None:
+    async def send(self, head: bytes, body: bytes) -> None:
         try:
-            await self.stream.send(data)
+            if len(body) <= READ:
+                await self.stream.send(head + body)
+                return
+            # Copied as seldom as can be.
+            await self.stream.send(head)
+            await self.stream.send(body)
         except _BROKEN:
             # A server may refuse early and close: its answer says why.
             return
@@ -162,7 +167,8 @@ class DirectTransport:
         self._active.add(connection)
         try:
             connected()
-            await connection.send(_request(connection.protocol, method, target, headers, body))
+            head = _request(connection.protocol, method, target, headers, body)
+            await connection.send(head, body)
             return DirectAnswer(await connection.answer(), connection, self._release)
         except BaseException:
             self._active.discard(connection)
@@ -241,7 +247,8 @@ def _target(url: str) -> _Target:
 def _request(
     protocol: h11.Connection, method: str, target: _Target, headers: Mapping[str, str], body: bytes
 ) -> bytes:
-    """The bytes of a whole request; raises HttpFault for a header that cannot be sent."""
+    """What a request begins with, before its body; raises HttpFault for a header that cannot be
+    sent."""
     lines = {b"Host": target.host, b"Accept": b"*/*", b"Accept-Encoding": b"identity"}
     try:
         lines |= {name.title().encode(): value.encode() for name, value in headers.items()}
@@ -251,11 +258,13 @@ def _request(
             lines[b"Content-Length"] = str(len(body)).encode()
         request = h11.Request(method=method, target=target.path, headers=list(lines.items()))
         head = protocol.send(request) or b""
-        sent = (protocol.send(h11.Data(data=body)) or b"") if body else b""
-        end = protocol.send(h11.EndOfMessage()) or b""
+        if body:
+            # Its length is in the head, so it goes out as it is.
+            protocol.send_with_data_passthrough(h11.Data(data=body))
+        protocol.send(h11.EndOfMessage())
     except (h11.LocalProtocolError, UnicodeError) as e:
         raise HttpFault("exchange", str(e)) from e
-    return b"".join((head, sent, end))
+    return head
 
 
 def _joined(answer: h11.Response) -> dict[str, str]:

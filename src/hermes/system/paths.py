@@ -114,6 +114,16 @@ class Home(Struct, frozen=True):
         """Lines typed at the prompt."""
         return self.root / "history"
 
+    @property
+    def trusted_folders(self) -> Path:
+        """Which folders may bring settings, hooks and skills of their own."""
+        return self.root / "trusted_folders.json"
+
+    @property
+    def hook_consents(self) -> Path:
+        """Which shell hooks may run; the name is the reference's."""
+        return self.root / "shell-hooks-allowlist.json"
+
     def prepare(self) -> None:
         """Make the home and its folders, open to their owner only; raises UserError if it cannot
         be written. A folder that exists keeps its mode."""

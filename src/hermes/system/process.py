@@ -1,6 +1,6 @@
 """Child processes that can always be ended whole: the only place where Hermes starts any.
 
-A command and all that comes of it form a `ProcessTree`, held by a keeper process (`keeper/main`,
+A command and all that comes of it form a `ProcessTree`, held by a keeper process (`keeper/keeper`,
 where the protocol is described) that is started with the first command and lives as long as Hermes.
 The tree ends when it is told to, and when Hermes ends, be it by `kill -9`. On Linux that includes
 processes that left the group and the session (`setsid`, double fork); on other POSIX systems such
@@ -14,9 +14,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
-from weakref import WeakSet
 
 import anyio
 from anyio import CancelScope
@@ -64,6 +64,7 @@ class ProcessTree:
         self._more = True
         self.pid = 0
         self.ending = False
+        self._left = False
         self._events = selectors.DefaultSelector()
         self._events.register(control, selectors.EVENT_READ)
         self._events.register(output, selectors.EVENT_READ)
@@ -126,29 +127,34 @@ class ProcessTree:
         with CancelScope(shield=True), anyio.move_on_after(ENDED_WITHIN):
             while self._more:
                 await self._ready()
-                self._take(sink)
+                if self._more:  # Somebody else may have ended it meanwhile.
+                    self._take(sink)
         self._close()
 
     def leave(self) -> bool:
-        """Stop listening; whether processes are left that will need `end` one day."""
-        if self._status is not None and self._more:
+        """Stop listening; whether processes are left. They stay until `end`, or until the reaper
+        closes."""
+        self._left = self._status is not None and self._more
+        if self._left:
             if self._output >= 0:
                 self._order(b"d", self._output)
             self._close_output()
-            return True
-        self._close()
-        return False
+        else:
+            self._close()
+        return self._left
 
     def gone(self) -> bool:
-        """Whether nothing of a tree that was left is running any more."""
-        if self._more:
-            self._take(_discard)
-        if not self._more:
-            self._close()
-        return not self._more
+        """Whether this is closed, or was left and nothing of it is running any more."""
+        if self._left:
+            if self._more:
+                self._take(_discard)
+            if not self._more:
+                self._close()
+        return self._control.fileno() < 0
 
     async def _ready(self) -> None:
-        await anyio.wait_readable(self._events.fileno())
+        with suppress(anyio.ClosedResourceError):
+            await anyio.wait_readable(self._events.fileno())
 
     def _take(self, sink: Sink) -> None:
         for key, _ in self._events.select(0):
@@ -212,6 +218,7 @@ class ProcessTree:
         self._more = False
         if self._control.fileno() >= 0:
             self._close_output()
+            anyio.notify_closing(self._events.fileno())
             self._events.close()
             self._control.close()
 
@@ -244,7 +251,7 @@ class Reaper:
         self._jail = jail
         self._door: socket.socket | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._trees: WeakSet[ProcessTree] = WeakSet()
+        self._trees: set[ProcessTree] = set()
 
     def start(
         self,
@@ -307,7 +314,8 @@ class Reaper:
                 ours.close()
                 raise
         tree = ProcessTree(ours, output)
-        self._trees.add(tree)
+        # Nobody else may hold those that were left; a socket that is forgotten ends its tree.
+        self._trees = {each for each in self._trees if not each.gone()} | {tree}
         return tree
 
     def warm(self) -> None:

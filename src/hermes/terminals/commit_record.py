@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -61,7 +61,9 @@ class OpenRecord:
 
     def write(self, record: Record, *, durable: bool) -> None:
         """Replace what it says. An empty or cut record means that nothing was begun."""
-        data = json.dumps(asdict(record)).encode("ascii")
+        steps = [{name: getattr(step, name) for name in Step.__slots__} for step in record.steps]
+        told = {"steps": steps, "folders": record.folders, "done": record.done}
+        data = json.dumps(told).encode("ascii")
         os.pwrite(self._fd, data, 0)
         os.ftruncate(self._fd, len(data))
         if durable:

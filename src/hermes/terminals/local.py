@@ -7,13 +7,10 @@ no terminal, no pager and no editor.
 
 import os
 import shutil
-import socket
-import termios
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import anyio
 from anyio import CancelScope
@@ -21,80 +18,27 @@ from anyio import CancelScope
 from hermes.core.clock import Clock
 from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
-from hermes.ports.terminal import CommandResult, Detached, Input, Job, Sink
+from hermes.ports.terminal import (
+    SPILL_BYTES,
+    CommandResult,
+    Detached,
+    Input,
+    Job,
+    NoFolder,
+    Sink,
+)
+from hermes.system.capture import Capture
 from hermes.system.i18n import t
-from hermes.system.process import Reaper
 from hermes.terminals import detached
-from hermes.terminals.capture import Capture
 from hermes.terminals.environment import FIXED, MARKERS
-from hermes.terminals.local_job import LocalJob
-from hermes.terminals.shell import Ended, Shell
-from hermes.terminals.shell_script import BESIDE, LASTING, NOTHING, PROGRAM, State, adoption, quoted
+from hermes.terminals.local_jail import Jail, no_jail
+from hermes.terminals.local_job import start_detached, start_job, start_program
+from hermes.terminals.local_shells import Shells
 
 KEPT_DAYS: Final = 7
 """How long spill files stay, and what dead processes left."""
 
 TIMED_OUT: Final = 124
-
-PROFILE_SECONDS: Final = 10
-"""How long a person's profile may take; the shell is started without it then."""
-
-ROWS, COLUMNS = 30, 120
-"""The size of a job's terminal."""
-
-
-class Jail(Protocol):
-    """The sandbox of a session; `terminals.sandbox` makes them."""
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """What the environment of everything inside has in addition."""
-        ...
-
-    def argv(self, program: Sequence[str]) -> Sequence[str]:
-        """What to run in place of `program`."""
-        ...
-
-    def hint(self, output: bytes, exit_code: int) -> str | None:
-        """A sentence on what of a failure may be the sandbox's doing."""
-        ...
-
-
-class NoJail:
-    """No boundary at all."""
-
-    env: Mapping[str, str] = {}
-
-    def argv(self, program: Sequence[str]) -> Sequence[str]:
-        return program
-
-    def hint(self, output: bytes, exit_code: int) -> str | None:
-        return None
-
-
-async def no_jail(_: Path) -> Jail:
-    """Make none."""
-    return NoJail()
-
-
-@dataclass(slots=True)
-class _Session:
-    """What lasts from one command of a session to the next. `idle` are shells that wait for a
-    command: more than one only after commands ran side by side."""
-
-    folder: Path
-    jail: Jail
-    env: dict[str, str]
-    reaper: Reaper
-    state: State = NOTHING
-    idle: list[Shell] = field(default_factory=list)
-    busy: set[Shell] = field(default_factory=set)
-    jobs: set[LocalJob] = field(default_factory=set)
-    count: int = 0
-
-    def name(self) -> str:
-        self.count += 1
-        return str(self.count)
 
 
 class LocalTerminal:
@@ -124,7 +68,8 @@ class LocalTerminal:
         self._jails = jails
         self._login = login
         self._files = files
-        self._sessions: dict[SessionId, _Session] = {}
+        self._sessions: dict[SessionId, Shells] = {}
+        self._opening = anyio.Lock()
         self._bash = ""
         self._count = 0
 
@@ -138,10 +83,11 @@ class LocalTerminal:
         limit: int,
         fall_back: bool = True,
         sink: Sink | None = None,
+        outside: bool = False,
     ) -> CommandResult:
         """See `TerminalBackend.run`; also raises ToolError if no command can be started at all."""
         _refuse_nul(command)
-        capture = Capture(limit, self._open_spill)
+        capture = Capture(limit, self._open_spill, SPILL_BYTES)
 
         def take(data: bytes) -> None:
             capture.add(data)
@@ -151,85 +97,72 @@ class LocalTerminal:
         place, moved = self._place(cwd, fall_back=fall_back)
         try:
             with _as_tool_error():
-                home, notes = await self._session(session, place)
-                ended = await self._run(home, command, place, take, timeout, notes)
+                shells = await self._session(session, place)
+                notes, shells.untold = shells.untold, []
+                if outside:
+                    ended = await shells.run_outside(
+                        command, place, take, timeout, self._new_folder()
+                    )
+                else:
+                    ended = await shells.run(command, place, take, timeout, notes)
         except BaseException:
             capture.discard()
             raise
         head, tail = capture.close()
         cut = ended.status is None
         status = TIMED_OUT if ended.status is None else ended.status
-        if status and not cut and (hint := home.jail.hint(head + tail, status)):
-            notes.append(hint)
+        judged = status and not cut and not outside
+        refused = shells.jail.hint(head + tail, status) if judged else None
+        if came := sorted(set(shells.jail.appeared()) - shells.known):
+            shells.known.update(came)
+            notes.append(t("terminal.appeared", paths=", ".join(came)))
         return CommandResult(
             output_head=head,
             output_tail=tail,
             total=capture.total,
+            characters=capture.characters,
             exit_code=status,
             cwd=os.fsdecode(ended.state.cwd) if ended.state else None,
             timed_out=cut,
             moved_to=place if moved else None,
             spill=str(capture.path) if capture.path else None,
+            refused=refused,
             notes=tuple(notes),
         )
+
+    async def expect(self, session: SessionId, cwd: str) -> None:
+        """Have a sandbox and its keeper start for a session that will want to run something in
+        `cwd`, while whoever asks for it does other things. What goes wrong is told then."""
+        with suppress(OSError, ToolError):
+            if session not in self._sessions:
+                place, _ = self._place(cwd, fall_back=True)
+                (await self._session(session, place)).reaper.warm()
 
     async def start(
         self, session: SessionId, command: str, *, cwd: str, stdin: Input = "pipe"
     ) -> Job:
         """See `TerminalBackend.start`."""
         _refuse_nul(command)
-        place, _ = self._place(cwd, fall_back=False)
         with _as_tool_error():
-            home, _ = await self._session(session, place)
-            await self._begin(home, place, [])
-            state, run = self._job_files(home, os.fsencode(command))
-            text = BESIDE.format(state=quoted(str(state)), run=quoted(str(run)))
-            job = self._job(home, [self._bash, "-c", text, "bash"], place, stdin, (state, run))
-        return await self._started(home, job)
+            place, shells = await self._ready(session, cwd)
+            return await start_job(shells, command, place, stdin)
 
     async def program(
         self, session: SessionId, arguments: Sequence[str], *, cwd: str, env: Mapping[str, str]
     ) -> Job:
         """See `TerminalBackend.program`."""
-        place, _ = self._place(cwd, fall_back=False)
         with _as_tool_error():
-            home, _ = await self._session(session, place)
-            await self._begin(home, place, [])
-            state, run = self._job_files(home, b"")
-            text = PROGRAM.format(state=quoted(str(state)))
-            words = [*(f"{name}={value}" for name, value in env.items()), *arguments]
-            ours, theirs = socket.socketpair()
-            ours.setblocking(False)
-            with theirs:
-                tree = home.reaper.start(
-                    [self._bash, "-c", text, "bash", *words],
-                    cwd=place,
-                    env=home.env,
-                    fds={0: theirs.fileno()},
-                )
-        return await self._started(home, LocalJob(tree, (state, run), channel=ours))
+            place, shells = await self._ready(session, cwd)
+            return await start_program(shells, arguments, place, env)
 
     async def detach(
         self, session: SessionId, command: str, *, cwd: str, output: Path, status: Path
     ) -> Detached:
         """See `TerminalBackend.detach`."""
         _refuse_nul(command)
-        place, _ = self._place(cwd, fall_back=False)
         with _as_tool_error():
-            home, _ = await self._session(session, place)
-            await self._begin(home, place, [])
-            state, run = self._job_files(home, os.fsencode(command))
-            with status.open("wb") as told:
-                text = LASTING.format(
-                    state=quoted(str(state)), run=quoted(str(run)), status=told.fileno()
-                )
-                return detached.start(
-                    home.jail.argv([self._bash, "-c", text, "bash"]),
-                    cwd=place,
-                    env=home.env,
-                    output=output,
-                    fds=(told.fileno(),),
-                )
+            place, shells = await self._ready(session, cwd)
+            return start_detached(shells, command, place, output=output, status=status)
 
     def running(self, program: Detached) -> bool:
         """See `TerminalBackend.running`."""
@@ -240,18 +173,11 @@ class LocalTerminal:
         await detached.end(program)
 
     async def forget(self, session: SessionId) -> None:
-        """See `TerminalBackend.forget`."""
-        home = self._sessions.pop(session, None)
-        if home is None:
-            return
-        with CancelScope(shield=True):
-            async with anyio.create_task_group() as group:
-                for each in (*home.idle, *home.busy):
-                    group.start_soon(each.close)
-                for job in home.jobs:
-                    group.start_soon(job.end)
-            await home.reaper.aclose()
-            await anyio.to_thread.run_sync(shutil.rmtree, home.folder, True)
+        """See `TerminalBackend.forget`; whoever follows a job has to stop before."""
+        shells = self._sessions.pop(session, None)
+        if shells is not None:
+            with CancelScope(shield=True):
+                await shells.close()
 
     async def aclose(self) -> None:
         """Forget every session."""
@@ -260,142 +186,36 @@ class LocalTerminal:
                 for session in tuple(self._sessions):
                     group.start_soon(self.forget, session)
 
-    async def _run(
-        self,
-        home: _Session,
-        command: str,
-        place: str,
-        sink: Sink,
-        timeout: float,
-        notes: list[str],
-    ) -> Ended:
-        shell = await self._begin(home, place, notes)
-        home.idle.remove(shell)
-        home.busy.add(shell)
-        try:
-            shell.adopt(home.state)
-            ended = await shell.run(os.fsencode(command), place, sink, timeout)
-        finally:
-            home.busy.discard(shell)
-            await self._settle(home, shell)
-        if ended.state is not None:
-            home.state = ended.state
-        return ended
-
-    async def _settle(self, home: _Session, shell: Shell) -> None:
-        """Keep a shell that is not running a command any more, one at most."""
-        if shell.alive and not home.idle:
-            home.idle.append(shell)
-            return
-        with CancelScope(shield=True):
-            await shell.close()
-
-    async def _begin(self, home: _Session, place: str, notes: list[str]) -> Shell:
-        """An idle shell, in the state of the session; the first one gives the session its state."""
-        if home.idle:
-            return home.idle[-1]
-        first = home.state is NOTHING
-        shell: Shell | None = None
-        if first and (self._login or self._files):
-            shell = await self._profiled(home, place)
-            if shell is None:
-                notes.append(t("terminal.no_profile", seconds=PROFILE_SECONDS))
-        if shell is None:
-            shell = self._shell(home, place, login=False, files=())
-            await shell.ready()
-        if first:
-            ended = await shell.run(b"", place, _drop, PROFILE_SECONDS)
-            if ended.state is None:
-                await shell.close()
-                raise ToolError(t("terminal.no_state"))
-            home.state = ended.state
-        home.idle.append(shell)
-        return shell
-
-    async def _profiled(self, home: _Session, place: str) -> Shell | None:
-        """A shell that has read the person's profile, or None if that did not end well."""
-        shell = self._shell(home, place, login=self._login, files=self._files)
-        try:
-            with anyio.fail_after(PROFILE_SECONDS):
-                await shell.ready()
-        except (TimeoutError, ToolError):
-            await shell.close()
-            return None
-        except BaseException:
-            await shell.close()
-            raise
-        return shell
-
-    def _shell(self, home: _Session, place: str, *, login: bool, files: tuple[str, ...]) -> Shell:
-        return Shell.start(
-            home.reaper,
-            self._bash,
-            folder=home.folder,
-            name=home.name(),
-            cwd=place,
-            env=home.env,
-            login=login,
-            files=files,
-        )
-
-    async def _session(self, session: SessionId, place: str) -> tuple[_Session, list[str]]:
-        """The session's home, made when it is first asked for, with what there is to say then."""
+    async def _session(self, session: SessionId, place: str) -> Shells:
+        """The session's shells, made when first asked for."""
         self._prepare()
-        home = self._sessions.get(session)
-        if home is not None:
-            return home, []
-        jail = await self._jails(Path(place))
-        self._count += 1
-        folder = self._state_dir / f"{os.getpid()}-{self._count}"
-        folder.mkdir(mode=0o700)
-        env = {**self._env, **FIXED, **MARKERS, "HERMES_SESSION_ID": session, **jail.env}
-        home = _Session(folder=folder, jail=jail, env=env, reaper=Reaper(jail=jail))
-        self._sessions[session] = home
-        return home, []
-
-    def _job_files(self, home: _Session, command: bytes) -> tuple[Path, Path]:
-        """Files with the state of the session and with a command, for one job."""
-        name = home.name()
-        state, run = (home.folder / f"{part}-{name}" for part in ("state", "job"))
-        for file, data in ((state, adoption(home.state, NOTHING)), (run, command + b"\0")):
-            fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(fd, "wb") as out:
-                out.write(data)
-        return state, run
-
-    def _job(
-        self, home: _Session, words: list[str], place: str, stdin: Input, files: tuple[Path, Path]
-    ) -> LocalJob:
-        if stdin == "tty":
-            master, slave = os.openpty()
-            termios.tcsetwinsize(slave, (ROWS, COLUMNS))
-            source = os.dup(master)
-            env = {"TERM": "xterm-256color"} | home.env
-            tree = home.reaper.start_on_terminal(
-                words, cwd=place, env=env, master=master, slave=slave
+        async with self._opening:
+            if (known := self._sessions.get(session)) is not None:
+                return known
+            jail = await self._jails(Path(place))
+            given = {**self._env, **FIXED, **MARKERS, "HERMES_SESSION_ID": session, **jail.env}
+            shells = self._sessions[session] = Shells(
+                folder=self._new_folder(),
+                jail=jail,
+                env={name: value for name, value in given.items() if value is not None},
+                bash=self._bash,
+                login=self._login,
+                files=self._files,
             )
-        elif stdin == "pipe":
-            theirs, source = os.pipe()
-            try:
-                tree = home.reaper.start(words, cwd=place, env=home.env, fds={0: theirs})
-            finally:
-                os.close(theirs)
-        else:
-            source = -1
-            tree = home.reaper.start(words, cwd=place, env=home.env)
-        if source >= 0:
-            os.set_blocking(source, False)
-        return LocalJob(tree, files, source=source, terminal=stdin == "tty")
+            shells.untold += [jail.warning] if jail.warning else []
+            return shells
 
-    async def _started(self, home: _Session, job: LocalJob) -> LocalJob:
-        home.jobs.add(job)
-        try:
-            await job.started()
-        except BaseException:
-            with CancelScope(shield=True):
-                await job.end()
-            raise
-        return job
+    async def _ready(self, session: SessionId, cwd: str) -> tuple[str, Shells]:
+        """The folder for something beside the conversation, and the session's shells with a
+        state. Raises NoFolder."""
+        place, _ = self._place(cwd, fall_back=False)
+        shells = await self._session(session, place)
+        await shells.begin(place, [])
+        return place, shells
+
+    def _new_folder(self) -> Path:
+        self._count += 1
+        return self._state_dir / f"{os.getpid()}-{self._count}"
 
     def _place(self, cwd: str, *, fall_back: bool) -> tuple[str, bool]:
         """An existing folder for `cwd`, and whether it is another one."""
@@ -404,7 +224,7 @@ class LocalTerminal:
         if Path(cwd).is_dir():
             return cwd, False
         if not fall_back:
-            raise ToolError(t("terminal.no_folder", path=cwd), hint=t("terminal.no_folder_hint"))
+            raise NoFolder(t("terminal.no_folder", path=cwd), hint=t("terminal.no_folder_hint"))
         above = Path(cwd)
         while not above.is_dir() and above != above.parent:
             above = above.parent
@@ -455,7 +275,3 @@ def _as_tool_error() -> Iterator[None]:
 def _refuse_nul(command: str) -> None:
     if "\0" in command:
         raise ToolError(t("terminal.nul"), hint=t("terminal.nul_hint"))
-
-
-def _drop(_: bytes) -> None:
-    return

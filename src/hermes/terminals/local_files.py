@@ -50,6 +50,9 @@ class LocalFiles:
     async def locate(self, raw: str, cwd: str, *, entry: bool = False) -> str:
         return await self._look(lambda: self._locate(raw, cwd, entry))
 
+    async def named(self, raw: str, cwd: str) -> tuple[str, ...]:
+        return await self._look(lambda: self._named(raw, cwd))
+
     async def stat(self, path: str) -> FileStat | None:
         return await self._look(lambda: self._stat(path))
 
@@ -67,12 +70,12 @@ class LocalFiles:
     async def names(self, folder: str) -> tuple[str, ...]:
         return await self._look(lambda: tuple(sorted(_guarded(folder, os.listdir))))
 
-    async def tree(self, root: str, *, limit: int) -> Tree:
-        return await self._look(lambda: _tree(root, limit))
+    async def tree(self, root: str, *, limit: int, folders: bool = False) -> Tree:
+        return await self._look(lambda: _tree(root, limit, folders))
 
     async def commit(self, changes: Sequence[Change]) -> Committed:
         if not changes:
-            return Committed(folders=())
+            return Committed(folders=(), written={})
 
         # Never abandoned: when the turn goes on, it is done or it is not.
         return await anyio.to_thread.run_sync(commit, changes, self._records)
@@ -94,6 +97,10 @@ class LocalFiles:
     def _settle(self) -> None:
         if unfinished(self._records):
             settle(self._records)
+
+    def _named(self, raw: str, cwd: str) -> tuple[str, ...]:
+        meant = self._locate(raw, cwd, False)
+        return tuple(dict.fromkeys((meant, self._locate(raw, cwd, True))))
 
     def _locate(self, raw: str, cwd: str, entry: bool) -> str:
         if "\0" in raw:
@@ -166,7 +173,7 @@ def _guarded(path: str, look: Callable[[str], T]) -> T:
         raise fault(path, e) from e
 
 
-def _tree(root: str, limit: int) -> Tree:
+def _tree(root: str, limit: int, only_folders: bool) -> Tree:
     entries: list[TreeEntry] = []
     skipped: list[tuple[str, str]] = []
     folders = [root]
@@ -183,6 +190,8 @@ def _tree(root: str, limit: int) -> Tree:
             continue
         with found:
             for each in found:
+                if only_folders and not each.is_dir(follow_symlinks=False):
+                    continue
                 if len(entries) == limit:
                     return Tree(entries=tuple(entries), skipped=tuple(skipped), complete=False)
                 entry = _entry(each)

@@ -1,10 +1,11 @@
 """One serving shell: commands go in, output, status and state come out; see `shell_script`.
 
-Its files lie in a folder that only Hermes writes: FIFOs `out-N` and `dump-N`, which the forks of
-the shell write to, and `run-N` and `adopt-N`, which they read.
+Its files lie in a folder of the session: FIFOs `out-N` and `dump-N`, which the forks of the shell
+write to, and `run-N` and `adopt-N`, which they read. Where the sandbox cannot help it, commands may
+change that folder: so Hermes writes through descriptors it opened before the first of them, and
+takes nothing for a FIFO that is none.
 """
 
-import fcntl
 import os
 import selectors
 import sys
@@ -20,7 +21,8 @@ from anyio import CancelScope
 
 from hermes.core.errors import ToolError
 from hermes.ports.terminal import Sink
-from hermes.system.process import ENDED_WITHIN, ProcessTree, Reaper, drained
+from hermes.system.i18n import t
+from hermes.system.process import ENDED_WITHIN, TURNS, ProcessTree, Reaper, drained
 from hermes.terminals.shell_script import (
     ADOPT,
     NOTHING,
@@ -33,9 +35,7 @@ from hermes.terminals.shell_script import (
     read_dump,
     serve,
 )
-
-PIPE: Final = 1 << 20
-"""Bytes that a pipe may hold; Linux allows as much by default."""
+from hermes.terminals.shell_ways import PIPE, Ways
 
 DUMP: Final = 4 << 20
 """Bytes of state at most; a larger one is not carried on."""
@@ -52,24 +52,17 @@ class Ended:
 class Shell:
     """A bash that serves commands, one at a time; made by `Shell.start`."""
 
-    def __init__(self, tree: ProcessTree, requests: int, replies: int, folder: Path, name: str):
+    def __init__(self, tree: ProcessTree, ways: Ways):
         self._tree = tree
-        self._requests = requests
-        self._replies = replies
-        self._folder = folder
-        self._name = name
+        self._ways = ways
         self._out = -1
         self._said = b""
         self._dumped = bytearray()
         self._buffer = bytearray(PIPE)
+        self._served = False
         self.state = NOTHING
-        self._make("out")
-        self._make("dump")
-        # Opened for both ways, it is never at its end, whoever writes to it.
-        self._dump = os.open(self._path("dump"), os.O_RDWR | os.O_NONBLOCK)
-        _widen(self._dump)
         self._events = selectors.DefaultSelector()
-        for fd in (self._replies, self._dump, tree.control):
+        for fd in (ways.replies, ways.dump, tree.control):
             self._events.register(fd, selectors.EVENT_READ)
 
     @classmethod
@@ -86,40 +79,38 @@ class Shell:
         files: tuple[str, ...],
     ) -> "Shell":
         """Start one; `login` reads the profile, `files` are read after it. Raises OSError."""
-        theirs, requests = os.pipe()
-        replies, out = os.pipe()
-        os.set_blocking(replies, False)
-        text = serve(folder, name, files)
-        options = ["--login"] if login else ["--noprofile"]
+        # While a keeper starts, there is time for the rest.
+        reaper.warm()
+        ways = Ways(folder, name)
         try:
             tree = reaper.start(
-                [bash, *options, "--norc", "-c", text, "bash"],
+                [bash, "--noprofile", "--norc", "-c", serve(ways.path, files, login=login), "bash"],
                 cwd=cwd,
                 env=env,
-                fds={REQUESTS: theirs, REPLIES: out},
+                fds=dict(zip((REQUESTS, REPLIES), ways.shell_ends, strict=True)),
             )
+            ways.close_shell_ends()
         except BaseException:
-            os.close(requests)
-            os.close(replies)
+            ways.close()
             raise
-        finally:
-            os.close(theirs)
-            os.close(out)
-        return cls(tree, requests, replies, folder, name)
+        return cls(tree, ways)
 
     async def ready(self) -> None:
         """Wait until it serves; raises OSError or ToolError if it has ended before."""
+        if self._served:
+            return
         while self._reply() != READY:
             if self._tree.status() is not None:
-                raise ToolError("the shell ended while it started")
+                raise ToolError(t("terminal.shell_ended"))
             await self._ready()
             self._tree.hear()
+        self._served = True
 
     def adopt(self, state: State) -> None:
         """Bring it into `state`."""
         if state is self.state:
             return
-        self._write("adopt", adoption(state, self.state))
+        self._ways.write("adopt", adoption(state, self.state, move=True) + b"\0")
         self._ask(ADOPT)
         self.state = state
 
@@ -128,11 +119,12 @@ class Shell:
 
         Cancelling ends it too.
         """
-        self._write("run", os.fsencode(cwd) + b"\0" + command + b"\0")
+        self._ways.write("run", os.fsencode(cwd) + b"\0" + command + b"\0")
         self._read_dump()
         self._dumped.clear()
         since = _ticks()
-        self._open()
+        self._out = self._ways.open_out()
+        self._events.register(self._out, selectors.EVENT_READ)
         status: int | None = None
         cut = False
         try:
@@ -160,6 +152,30 @@ class Shell:
             return self._tree.status() is None
         except (OSError, ToolError):
             return False
+
+    @property
+    def whole(self) -> bool:
+        """Whether its files are still there."""
+        return self._ways.whole()
+
+    async def retire(self) -> None:
+        """Have it exit; what its commands left running stays until its reaper is closed."""
+        self._ways.close_requests()
+        self._events.unregister(self._ways.replies)
+        try:
+            with anyio.fail_after(ENDED_WITHIN):
+                while self._tree.status() is None:
+                    await self._ready()
+                    self._take(_nothing)
+            self._tree.leave()
+        except (OSError, ToolError):  # It never started, does not end, or nobody keeps it.
+            await self._tree.end()
+        finally:
+            self._release()
+
+    async def end(self) -> None:
+        """End it and all that came of it while `run` is under way, which raises then."""
+        await self._tree.end()
 
     async def close(self) -> None:
         """End it and all that came of it."""
@@ -206,15 +222,17 @@ class Shell:
         for key, _ in self._events.select(0):
             if key.fd == self._out:
                 self._read(sink)
-            elif key.fd == self._dump:
+            elif key.fd == self._ways.dump:
                 self._read_dump()
-            elif key.fd != self._replies:
+            elif key.fd != self._ways.replies:
                 self._tree.hear()
                 if self._tree.status() is not None:
                     self._events.unregister(key.fileobj)
 
     def _read(self, sink: Sink) -> None:
-        while self._out >= 0:
+        for _ in range(TURNS):
+            if self._out < 0:
+                return
             try:
                 size = os.readv(self._out, [self._buffer])
             except BlockingIOError:
@@ -229,7 +247,7 @@ class Shell:
     def _read_dump(self) -> None:
         with suppress(BlockingIOError):
             while True:
-                self._dumped += os.read(self._dump, PIPE)
+                self._dumped += os.read(self._ways.dump, PIPE)
                 if len(self._dumped) > DUMP:
                     self._dumped.clear()
 
@@ -243,12 +261,13 @@ class Shell:
         if state == self.state:
             return self.state
         if self._tree.status() is None:
-            self.adopt(state)
+            with suppress(OSError):  # The next command will be told.
+                self.adopt(state)
         return state
 
     def _reply(self) -> str | None:
         with suppress(BlockingIOError):
-            self._said += os.read(self._replies, 64)
+            self._said += os.read(self._ways.replies, 64)
         line, newline, rest = self._said.partition(b"\n")
         if not newline:
             return None
@@ -257,15 +276,10 @@ class Shell:
 
     def _ask(self, request: bytes) -> None:
         with suppress(BrokenPipeError):  # It has ended, which shows in its status.
-            os.write(self._requests, request)
+            os.write(self._ways.requests, request)
 
     async def _ready(self) -> None:
         await anyio.wait_readable(self._events.fileno())
-
-    def _open(self) -> None:
-        self._out = os.open(self._path("out"), os.O_RDONLY | os.O_NONBLOCK)
-        _widen(self._out)
-        self._events.register(self._out, selectors.EVENT_READ)
 
     def _close(self) -> None:
         """Stop listening to the output; who still writes to it must neither stop nor be heard by
@@ -275,38 +289,14 @@ class Shell:
         self._events.unregister(self._out)
         self._tree.drop(self._out)
         self._out = -1
-        self._path("out").unlink(missing_ok=True)
-        self._make("out")
+        self._ways.renew_out()
 
     def _release(self) -> None:
         self._events.close()
-        for fd in (self._requests, self._replies, self._dump, self._out):
-            if fd >= 0:
-                os.close(fd)
-        for part in ("out", "dump", "run", "adopt"):
-            self._path(part).unlink(missing_ok=True)
-
-    def _make(self, part: str) -> None:
-        os.mkfifo(self._path(part), 0o600)
-
-    def _write(self, part: str, data: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
-        fd = os.open(self._path(part), flags, 0o600)
-        try:
-            # Emptying a file first would make ext4 wait for the disk.
-            os.pwrite(fd, data, 0)
-            os.ftruncate(fd, len(data))
-        finally:
-            os.close(fd)
-
-    def _path(self, part: str) -> Path:
-        return self._folder / f"{part}-{self._name}"
-
-
-def _widen(fd: int) -> None:
-    if sys.platform == "linux":
-        with suppress(OSError):
-            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
+        self._ways.close()
+        if self._out >= 0:
+            os.close(self._out)
+            self._out = -1
 
 
 def _ticks() -> int:

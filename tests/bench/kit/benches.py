@@ -16,6 +16,7 @@ import time
 from benchlib import (HOMES, KIT, LOGS, WORK, clean_env, cpu_s, emit, end, fail, fresh, med, pct, pss_mb, run, tail)
 
 from file_benches import files
+from terminal_benches import terminal
 
 PY = sys.executable
 
@@ -357,4 +358,4 @@ def store(cs, mock, o):
         emit(b, c.name, "process.rss", r["rss_mb"], "MB")
 
 
-BENCHES = {"startup": startup, "oneshot": oneshot, "loop": loop, "files": files, "store": store}
+BENCHES = {"startup": startup, "oneshot": oneshot, "loop": loop, "files": files, "store": store, "terminal": terminal}

@@ -94,6 +94,8 @@ def limits(d, log, tree, five, ten, rg):
     emit(B, "limit", "read_tail", timed(seek_tail), "ms", what="count newlines in 1 MB blocks")
     if rg:
         emit(B, "limit", "search", timed(lambda i: subprocess.run([rg, "-n", "needle_%d" % (i % 4), tree], capture_output=True)), "ms", what="ripgrep")
+        emit(B, "limit", "narrow", timed(lambda i: subprocess.run([rg, "-n", "needle_%d" % (i % 4), "-g", "f1257*", tree], capture_output=True)), "ms", what="ripgrep, one glob")
+        emit(B, "limit", "names", timed(lambda i: subprocess.run([rg, "--files", "-g", "f0%d57*" % i, tree], capture_output=True)), "ms", what="ripgrep --files")
     emit(B, "limit", "patch_5mb", timed(rawpatch), "ms", what="read, replace, write, rename")
     emit(B, "limit", "write_10mb", timed(rawwrite), "ms", what="write, rename (no fsync)")
     emit(B, "limit", "write_10mb.json", timed(lambda i: json.loads(json.dumps({"content": ten}))), "ms", what="the JSON round trip of the argument alone")
@@ -112,6 +114,8 @@ def files(cs, mock, o):
         five_mb(d)
         gaps(c, mock, d, "read_tail", [c.tool("read", path=log, offset=lines - 300 - 37 * i, limit=200) for i in range(7)])
         gaps(c, mock, d, "search", [c.tool("search", pattern="needle_%d" % (i % 4) if i < 4 else "needle_%d.*here" % (i % 4), path=tree) for i in range(7)])
+        gaps(c, mock, d, "narrow", [c.tool("search", pattern="needle_%d" % (i % 4) if i < 4 else "needle_%d.*here" % (i % 4), path=tree, file_glob="f1257*") for i in range(7)])
+        gaps(c, mock, d, "names", [c.tool("search", pattern="f0%d57*" % i, path=tree, target="files") for i in range(7)])
         patches(c, mock, d, five)
         gaps(c, mock, d, "miss", [c.tool("patch", path=similar, old="    result_%05d = compute(velue, offset=%d, scael=3)\n    nothing_like_it()" % (9000 + i, i), new="x") for i in range(MISSES)])
         writes(c, mock, d, ten, o)

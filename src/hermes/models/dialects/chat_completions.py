@@ -29,6 +29,10 @@ NO_ANSWER: Final = "(no answer)"
 STOPPED: Final = "(stopped before an answer)"
 EMPTY: Final = "(empty message)"
 
+_STARTED: Final = Carry(started=True)
+
+_encode: Final = msgspec.json.Encoder().encode
+
 _NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
 """What a function's name may not hold; a stricter server refuses the whole request for it."""
 
@@ -54,15 +58,19 @@ class ChatCompletions:
         }
         if route.max_output is not None:
             body["max_tokens"] = route.max_output
+        if route.temperature is not None:
+            body["temperature"] = route.temperature
         if epoch.tools:
             body["tools"] = [_tool(schema) for schema in epoch.tools]
         prompt = clean(epoch.prompt.text)
         body["messages"] = [{"role": "system", "content": prompt}] if prompt.strip() else []
-        return msgspec.json.encode(body)[: -len("]}")], Carry(started=bool(body["messages"]))
+        return _encode(body)[: -len("]}")], Carry(started=bool(body["messages"]))
 
     def step(self, entry: Entry, carry: Carry) -> tuple[bytes, Carry]:
-        messages = b",".join(msgspec.json.encode(message) for message in _messages(entry))
-        return (b"," if carry.started else b"") + messages, Carry(started=True)
+        messages = [_encode(message) for message in _messages(entry)]
+        if carry.started:
+            messages.insert(0, b"")
+        return b",".join(messages), _STARTED
 
     def tail(self, epoch: Epoch, *, may_call: bool) -> bytes:
         return b"]}" if may_call or not epoch.tools else b'],"tool_choice":"none"}'
@@ -109,7 +117,7 @@ def _assistant(entry: AssistantEntry) -> dict[str, Any]:
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = clean(call.arguments)
     if call.fault is not None:
-        arguments = msgspec.json.encode({"unparsed": arguments[:UNPARSED]}).decode()
+        arguments = _encode({"unparsed": arguments[:UNPARSED]}).decode()
     name = _NAME.sub("_", call.tool)[:64] or "_"
     return {
         "id": clean(call.id),

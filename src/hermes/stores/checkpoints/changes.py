@@ -94,7 +94,7 @@ class Changes:
                 if seen.reason == "not_a_file" and old is None:
                     continue
             if isinstance(old, Known):
-                yield _Change(name, Was(old.state), seen)
+                yield _Change(name, _was(old), seen)
             elif isinstance(old, Missed):
                 yield _Change(name, Was(None, old.reason, old.detail), seen)
             elif watch.listing.hides(name):
@@ -158,6 +158,10 @@ class Changes:
                 return  # somebody else was faster
             checkpoint = self._keeper.checkpoint(db, root, turn)
             for name, old in changed:
-                records.add_file(db, checkpoint, top + name, tool, Was(old.state))
+                records.add_file(db, checkpoint, top + name, tool, _was(old))
             records.add_gap(db, checkpoint, tool, "cut_off", "")
             db.execute("DELETE FROM watch WHERE id = ?", (watch,))
+
+
+def _was(old: Known) -> Was:
+    return Was(old.state, inode=observe.inode(old.identity))

@@ -105,15 +105,17 @@ class Contents:
                     self._path(sha).unlink(missing_ok=True)
 
     def sweep(self, now: float) -> None:
-        """Remove what killed processes left: files without a row, and staged ones of long ago."""
+        """Remove what killed processes left: files without a row, and unfinished ones of long
+        ago."""
         stray: list[bytes] = []
+        files = self._files()
+        unfinished = [path for path in files if path.suffix == ".tmp"]
+        for path in (*unfinished, *self._database.folder.glob("*.new*")):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < now - _ORPHAN_SECONDS:
+                    path.unlink()
         with self._database.look() as db:
-            for path in self._files():
-                if path.suffix == ".tmp":
-                    with suppress(FileNotFoundError):
-                        if path.stat().st_mtime < now - _ORPHAN_SECONDS:
-                            path.unlink()
-                    continue
+            for path in files:
                 with suppress(ValueError):
                     sha = bytes.fromhex(path.parent.name + path.name)
                     if not self.has(db, sha):

@@ -3,6 +3,8 @@
 Everything here blocks and belongs into a worker thread. Several processes may use one database.
 """
 
+import errno
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +13,7 @@ from typing import Final, final
 
 import apsw
 
-from hermes.core.errors import SchemaTooNew, StoreError
+from hermes.core.errors import NoSpace, SchemaTooNew, StoreError
 from hermes.stores.sqlite.connect import patience
 from hermes.stores.sqlite.faults import DAMAGED, translate
 from hermes.stores.sqlite.salvage import condemn
@@ -20,8 +22,17 @@ from hermes.system.i18n import t
 APPLICATION_ID: Final = 0x48524D43
 """`HRMC`, in the file's header."""
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
+_FROM_1: Final = "ALTER TABLE file ADD COLUMN inode BLOB NOT NULL DEFAULT x''"
 _LAYOUT_FILE: Final = Path(__file__).with_name("layout.sql")
+
+
+_SIDE_FILES: Final = 64 << 10
+"""Bytes that a log and its index take at least."""
+
+
+def _no_space() -> NoSpace:
+    return NoSpace(t("store.no_space"), hint=t("store.no_space_hint"))
 
 
 @final
@@ -39,8 +50,9 @@ class Database:
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything to open."""
-        return self.path.exists()
+        """Whether there is anything to open; raises StoreError if that cannot be seen."""
+        with self._faults():
+            return self._there()
 
     @contextmanager
     def change(self) -> Iterator[apsw.Connection]:
@@ -93,8 +105,13 @@ class Database:
             self._refusal = condemn(self.path, e, self._stamp)
             raise self._refusal from e
         except apsw.Error as e:
+            # Without room for its side files SQLite only says that it cannot open or read.
+            if isinstance(e, (apsw.CantOpenError, apsw.IOError)) and self._full():
+                raise _no_space() from e
             raise translate(e, self.path) from e
         except OSError as e:
+            if e.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise _no_space() from e
             raise StoreError(
                 t("store.cannot_write", path=e.filename or self.path, reason=e.strerror or e),
                 hint=t("store.cannot_write_hint", path=self.path),
@@ -105,11 +122,10 @@ class Database:
             raise type(self._refusal)(self._refusal.message, hint=self._refusal.hint)
         if self._db is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            new = not self.path.exists()
-            db = apsw.Connection(str(self.path))
+            if not self._there():
+                self._make()
+            db = apsw.Connection(str(self.path), apsw.SQLITE_OPEN_READWRITE)
             try:
-                if new:
-                    self.path.chmod(0o600)
                 self._set_up(db)
             except BaseException:
                 db.close()
@@ -117,11 +133,61 @@ class Database:
             self._db = db
         return self._db
 
+    def _full(self) -> bool:
+        try:
+            disk = os.statvfs(self.folder)
+        except OSError:
+            return False
+        return disk.f_bavail * disk.f_frsize < _SIDE_FILES
+
+    def _there(self) -> bool:
+        # Not `exists()`, which takes a folder that may not be entered for an empty one.
+        try:
+            self.path.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def _make(self) -> None:
+        """Make the database under another name, whole, so that an empty one is always a damaged
+        one. Whoever gives it its name first has made it."""
+        fresh = self.folder / f"{os.urandom(8).hex()}.new"
+        try:
+            fresh.touch(mode=0o600, exist_ok=False)
+            db = apsw.Connection(str(fresh))
+            try:
+                db.pragma("auto_vacuum", 2)
+                db.execute("BEGIN")
+                db.execute(_LAYOUT_FILE.read_text(encoding="utf-8"))
+                db.pragma("application_id", APPLICATION_ID)
+                db.pragma("user_version", LAYOUT)
+                db.execute("COMMIT")
+            finally:
+                db.close()
+            self._name(fresh)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def _name(self, fresh: Path) -> None:
+        try:
+            self.path.hardlink_to(fresh)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            fresh.rename(self.path)
+
     def _set_up(self, db: apsw.Connection) -> None:
         db.set_busy_handler(patience())
-        if int(db.pragma("user_version")) != LAYOUT:
-            # Only before the first table, and outside a transaction.
-            db.pragma("auto_vacuum", 2)
+        found, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
+        if not found and not owner and not int(db.pragma("schema_version")):
+            raise apsw.NotADBError(t("checkpoints.empty_database"))
+        if owner != APPLICATION_ID:
+            raise StoreError(t("store.foreign", path=self.path), hint=t("store.foreign_hint"))
+        if found > LAYOUT:
+            raise SchemaTooNew(
+                t("store.too_new", path=self.path, found=found, known=LAYOUT),
+                hint=t("store.too_new_hint"),
+            )
         if db.pragma("journal_mode") != "wal" and db.pragma("journal_mode", "wal") != "wal":
             raise StoreError(
                 t("store.no_wal", path=self.path, mode=db.pragma("journal_mode")),
@@ -129,26 +195,13 @@ class Database:
             )
         db.pragma("synchronous", "NORMAL")
         db.pragma("foreign_keys", 1)
-        if int(db.pragma("user_version")) != LAYOUT:
-            self._make(db)
+        if found < LAYOUT:
+            self._renew(db)
 
-    def _make(self, db: apsw.Connection) -> None:
+    @staticmethod
+    def _renew(db: apsw.Connection) -> None:
         db.execute("BEGIN IMMEDIATE")
-        try:
-            found, owner = int(db.pragma("user_version")), int(db.pragma("application_id"))
-            if owner not in (0, APPLICATION_ID) or (found and owner != APPLICATION_ID):
-                raise StoreError(t("store.foreign", path=self.path), hint=t("store.foreign_hint"))  # noqa: TRY301
-            if found > LAYOUT:
-                raise SchemaTooNew(  # noqa: TRY301
-                    t("store.too_new", path=self.path, found=found, known=LAYOUT),
-                    hint=t("store.too_new_hint"),
-                )
-            if not found:
-                db.execute(_LAYOUT_FILE.read_text(encoding="utf-8"))
-                db.pragma("application_id", APPLICATION_ID)
-                db.pragma("user_version", LAYOUT)
-            db.execute("COMMIT")
-        except BaseException:
-            if not db.get_autocommit():
-                db.execute("ROLLBACK")
-            raise
+        if int(db.pragma("user_version")) < LAYOUT:
+            db.execute(_FROM_1)
+            db.pragma("user_version", LAYOUT)
+        db.execute("COMMIT")

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, final
@@ -100,13 +100,23 @@ class Keeper:
                     if seen.state is not None:
                         records.set_left(db, checkpoint, os.fsencode(path), seen.state)
 
-    def put(self, root: str, turn: Turn, tool: str, files: Sequence[Old]) -> int:
+    def put(
+        self,
+        root: str,
+        turn: Turn,
+        tool: str,
+        files: Sequence[Old],
+        *,
+        keep: int | None = None,
+        also: Callable[[apsw.Connection, int], None] | None = None,
+    ) -> int:
         """Put captured files into the turn's checkpoint; its row's id. Raises StoreError.
 
-        What there is no space for is put down as not covered.
+        What there is no space for is put down as not covered. No checkpoint from the row `keep`
+        on has to go for it. `also` writes more about the checkpoint in the same transaction.
         """
         try:
-            return self._put(root, turn, tool, files)
+            return self._put(root, turn, tool, files, keep, also)
         except (NoSpace, OSError) as e:
             if isinstance(e, OSError) and e.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise StoreError(str(e)) from e
@@ -116,7 +126,7 @@ class Keeper:
             else old
             for old in files
         ]
-        return self._put(root, turn, tool, bare)
+        return self._put(root, turn, tool, bare, keep, also)
 
     def gap(self, root: str, origin: ChangeOrigin, code: GapCode, detail: str) -> None:
         """Put down that something is not covered; raises StoreError."""
@@ -124,22 +134,36 @@ class Keeper:
             checkpoint = self.checkpoint(db, root, Turn(origin.session, origin.turn))
             records.add_gap(db, checkpoint, origin.tool, code, detail)
 
-    def checkpoint(self, db: apsw.Connection, root: str, turn: Turn) -> int:
-        """The turn's checkpoint in the workspace `root`, made if need be."""
+    def checkpoint(
+        self, db: apsw.Connection, root: str, turn: Turn, *, surplus: bool = False
+    ) -> int:
+        """The turn's checkpoint in the workspace `root`, made if need be; with `surplus` even if
+        that makes one too many."""
         now = self.clock.now()
         workspace = records.workspace_id(db, root, now)
-        return records.checkpoint_id(db, workspace, turn, now, most=self.limits.snapshots)
+        most = None if surplus else self.limits.snapshots
+        return records.checkpoint_id(db, workspace, turn, now, most=most)
 
-    def _put(self, root: str, turn: Turn, tool: str, files: Sequence[Old]) -> int:
+    def _put(
+        self,
+        root: str,
+        turn: Turn,
+        tool: str,
+        files: Sequence[Old],
+        keep: int | None,
+        also: Callable[[apsw.Connection, int], None] | None,
+    ) -> int:
         staged = [self._stage(old.seen) for old in files]
         dropped: list[bytes] = []
         try:
             with self.database.change() as db:
-                checkpoint = self.checkpoint(db, root, turn)
+                checkpoint = self.checkpoint(db, root, turn, surplus=keep is not None)
                 for old, path in zip(files, staged, strict=True):
-                    was, names = self._fit(db, old, path, checkpoint)
+                    was, names = self._fit(db, old, path, min(keep or checkpoint, checkpoint))
                     dropped += names
                     records.add_file(db, checkpoint, os.fsencode(old.path), tool, was)
+                if also is not None:
+                    also(db, checkpoint)
         finally:
             for path in staged:
                 self.contents.discard(path)
@@ -152,18 +176,19 @@ class Keeper:
         return self.contents.stage(seen.state.sha256, seen.data)
 
     def _fit(
-        self, db: apsw.Connection, old: Old, staged: Path | None, checkpoint: int
+        self, db: apsw.Connection, old: Old, staged: Path | None, keep: int
     ) -> tuple[Was, list[bytes]]:
         seen = old.seen
         dropped: list[bytes] = []
         if seen.state is not None and (sha := seen.state.sha256) is not None:
             if not self.contents.has(db, sha):
                 size = len(seen.data)
-                fits, dropped = make_room(db, self.contents, size, self.limits.total, checkpoint)
+                fits, dropped = make_room(db, self.contents, size, self.limits.total, keep)
                 if not fits:
                     return Was(None, "store_full", str(size), old.new_folders), dropped
             self.contents.put(db, sha, seen.data, staged)
-        return Was(seen.state, seen.reason, seen.detail, old.new_folders), dropped
+        inode = observe.inode(seen.identity)
+        return Was(seen.state, seen.reason, seen.detail, old.new_folders, inode), dropped
 
     def _see(self, path: str) -> observe.Seen:
         if self.is_private(path):
@@ -205,11 +230,13 @@ class Keeper:
             checkpoint = self.checkpoint(db, self.places.of_file(path, origin.cwd), turn)
             raw = os.fsencode(path)
             left = db.execute(
-                "SELECT left_kind, left_sha FROM file WHERE checkpoint = ? AND path = ?",
+                "SELECT left_kind, left_sha, left_mode FROM file WHERE checkpoint = ? AND path = ?",
                 (checkpoint, raw),
             ).fetchone()
             state = seen.state
-            if left is not None and (state is None or left != (state.kind, state.sha256)):
+            if left is not None and (
+                state is None or left != (state.kind, state.sha256, state.mode)
+            ):
                 records.set_mixed(db, checkpoint, raw)
 
     def _of(self, turn: Turn) -> dict[str, bytes]:

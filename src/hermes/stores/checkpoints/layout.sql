@@ -35,7 +35,8 @@ CREATE TABLE checkpoint (
     UNIQUE (workspace, session, turn)
 );
 
--- `kind` NULL: not covered, for `reason`. `left_kind` NULL: what the tool left is not known.
+-- `kind` NULL: not covered, for `reason`. `left_kind` NULL: what the tool left is not known. `inode` is
+-- that of the old file (device and number, as in `identity` below), empty if not known.
 CREATE TABLE file (
     checkpoint INTEGER NOT NULL REFERENCES checkpoint ON DELETE CASCADE,
     path BLOB NOT NULL,
@@ -52,6 +53,7 @@ CREATE TABLE file (
     left_size INTEGER NOT NULL DEFAULT 0,
     left_mode INTEGER NOT NULL DEFAULT 0,
     mixed INTEGER NOT NULL DEFAULT 0,
+    inode BLOB NOT NULL DEFAULT x'',
     PRIMARY KEY (checkpoint, path)
 ) WITHOUT ROWID;
 CREATE INDEX file_content ON file (sha);

@@ -43,6 +43,11 @@ def identity(found: os.stat_result) -> bytes:
     )
 
 
+def inode(identity: bytes) -> bytes:
+    """The part of an identity that says which file it is: device and number."""
+    return identity[:16]
+
+
 def settled(found: os.stat_result, now: float) -> bool:
     return max(found.st_mtime_ns, found.st_ctime_ns) < (now - SETTLED_SECONDS) * 1e9
 

@@ -11,6 +11,7 @@ from hermes.ports.undo import Pruned
 from hermes.stores.checkpoints.contents import Contents
 from hermes.stores.checkpoints.database import Database
 from hermes.stores.checkpoints.records import drop_surplus
+from hermes.system.locks import ProcessIdentity, is_alive
 
 DAY: Final = 86_400.0
 _STEP: Final = 8
@@ -81,6 +82,7 @@ def clear(database: Database, contents: Contents) -> Pruned:
     with database.change() as db:
         count = int(db.execute("SELECT count(*) FROM checkpoint").get)
         db.execute("DELETE FROM checkpoint")
+        _end_dead(db, "1")
         _forget(db, "1")
         db.execute(
             "DELETE FROM workspace WHERE NOT EXISTS"
@@ -100,10 +102,12 @@ def _prune(db: apsw.Connection, contents: Contents, bounds: Bounds) -> tuple[Pru
         if bounds.gone_roots and not Path(os.fsdecode(raw)).is_dir():
             db.execute("DELETE FROM checkpoint WHERE workspace = ?", (id,))
             orphaned += db.changes()
+            _end_dead(db, "id = ?", id)
             _forget(db, "id = ?", id)
     if bounds.oldest is not None:
         db.execute("DELETE FROM checkpoint WHERE at < ?", (bounds.oldest,))
         aged = db.changes()
+        _end_dead(db, "used_at < ?", bounds.oldest)
         _forget(db, "used_at < ?", bounds.oldest)
     left: list[Any] = db.execute("SELECT id FROM workspace").fetchall()
     for (id,) in left:
@@ -142,9 +146,21 @@ def _shrink(
         gone += changes
         names += contents.drop_unused(db)
     if _total(db) > most:
+        _end_dead(db, "1")
         _forget(db, "1")
         names += contents.drop_unused(db)
     return names, gone
+
+
+def _end_dead(db: apsw.Connection, which: str, *values: Any) -> None:
+    """Give up the commands of killed processes in the workspaces `which`: what they changed is put
+    down by the next command there, and until then what they began with is held."""
+    rows: list[Any] = db.execute(
+        f"SELECT id, owner FROM watch WHERE workspace IN (SELECT id FROM workspace WHERE {which})",
+        values,
+    ).fetchall()
+    dead = ((id,) for id, owner in rows if not is_alive(ProcessIdentity.parse(owner)))
+    db.executemany("DELETE FROM watch WHERE id = ?", dead)
 
 
 def _forget(db: apsw.Connection, which: str, *values: Any) -> None:

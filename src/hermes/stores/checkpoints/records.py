@@ -22,8 +22,8 @@ _LEFT: Final = """
     left_kind = :kind, left_sha = :sha, left_size = :size, left_mode = :mode,
     mixed = mixed OR (
         left_kind IS NOT NULL AND :was_kind IS NOT NULL
-        AND (left_kind, left_sha) IS NOT (:kind, :sha)
-        AND (left_kind, left_sha) IS NOT (:was_kind, :was_sha)
+        AND (left_kind, left_sha, left_mode) IS NOT (:kind, :sha, :mode)
+        AND (left_kind, left_sha, left_mode) IS NOT (:was_kind, :was_sha, :was_mode)
     )
 """
 """A tool left something again. That it was not what the same turn had left there before, says that
@@ -44,6 +44,7 @@ class Was(NamedTuple):
     reason: NotCovered | None = None
     detail: str = ""
     new_folders: int = 0
+    inode: bytes = b""
 
 
 def workspace_id(db: apsw.Connection, root: str, now: float) -> int:
@@ -64,7 +65,9 @@ def find_workspace(db: apsw.Connection, root: str) -> int | None:
     return found
 
 
-def checkpoint_id(db: apsw.Connection, workspace: int, turn: Turn, now: float, *, most: int) -> int:
+def checkpoint_id(
+    db: apsw.Connection, workspace: int, turn: Turn, now: float, *, most: int | None
+) -> int:
     """The turn's checkpoint in a workspace, made if need be; then the oldest beyond `most` go."""
     found: int | None = db.execute(
         "SELECT id FROM checkpoint WHERE workspace = ? AND session = ? AND turn = ?",
@@ -81,7 +84,8 @@ def checkpoint_id(db: apsw.Connection, workspace: int, turn: Turn, now: float, *
         (workspace, number, *turn, now),
     )
     made = db.last_insert_rowid()
-    drop_surplus(db, workspace, most)
+    if most is not None:
+        drop_surplus(db, workspace, most)
     return made
 
 
@@ -107,7 +111,7 @@ def add_file(db: apsw.Connection, checkpoint: int, path: bytes, tool: str, was: 
     state = was.state
     db.execute(
         "INSERT INTO file (checkpoint, path, tool, kind, sha, size, mode, reason, detail,"
-        " new_folders) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        " new_folders, inode) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
             checkpoint,
             path,
@@ -119,6 +123,7 @@ def add_file(db: apsw.Connection, checkpoint: int, path: bytes, tool: str, was: 
             was.reason,
             was.detail,
             was.new_folders,
+            was.inode,
         ),
     )
 
@@ -140,6 +145,7 @@ def set_left(
             "mode": left.mode,
             "was_kind": was.kind if was else None,
             "was_sha": was.sha256 if was else None,
+            "was_mode": was.mode if was else 0,
             "checkpoint": checkpoint,
             "path": path,
         },
@@ -182,11 +188,42 @@ def files_of(
     return [(int(row[0]), _changed(row[1:])) for row in rows]
 
 
+def inodes(db: apsw.Connection, workspace: int, *, first: int) -> dict[tuple[int, str], bytes]:
+    """Which files the old ones of `files_of` were, by number and path."""
+    rows = db.execute(
+        "SELECT c.number, f.path, f.inode FROM checkpoint AS c JOIN file AS f"
+        " ON f.checkpoint = c.id WHERE c.workspace = ? AND c.number >= ?",
+        (workspace, first),
+    )
+    return {(number, os.fsdecode(path)): inode for number, path, inode in rows}
+
+
 def has_number(db: apsw.Connection, workspace: int, number: int) -> bool:
-    return bool(
-        db.execute(
-            "SELECT 1 FROM checkpoint WHERE workspace = ? AND number = ?", (workspace, number)
-        ).get
+    return numbered(db, workspace, number) is not None
+
+
+def numbered(db: apsw.Connection, workspace: int, number: int) -> int | None:
+    """The row of a checkpoint."""
+    found: int | None = db.execute(
+        "SELECT id FROM checkpoint WHERE workspace = ? AND number = ?", (workspace, number)
+    ).get
+    return found
+
+
+def cut_off(db: apsw.Connection, workspace: int, tool: str) -> frozenset[int]:
+    """The numbers of the checkpoints in which `tool` did not come to its end."""
+    rows: list[Any] = db.execute(
+        "SELECT c.number FROM checkpoint AS c JOIN gap AS g ON g.checkpoint = c.id"
+        " WHERE c.workspace = ? AND g.tool = ? AND g.code = 'cut_off'",
+        (workspace, tool),
+    ).fetchall()
+    return frozenset(number for (number,) in rows)
+
+
+def end_gap(db: apsw.Connection, checkpoint: int, tool: str, code: GapCode) -> None:
+    """The gap is closed."""
+    db.execute(
+        "DELETE FROM gap WHERE checkpoint = ? AND tool = ? AND code = ?", (checkpoint, tool, code)
     )
 
 

@@ -4,6 +4,7 @@ Implements `ports.checkpoint.Checkpoints` and `ports.undo.CheckpointHistory`.
 """
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +23,12 @@ from hermes.stores.checkpoints import records
 from hermes.stores.checkpoints.contents import Contents
 from hermes.stores.checkpoints.database import Database
 from hermes.stores.checkpoints.keep import MEBI, Keeper, Limits
+from hermes.stores.checkpoints.plan import Request
 from hermes.stores.checkpoints.prune import Bounds, clear, prune
-from hermes.stores.checkpoints.read_only import proven_read_only
 from hermes.stores.checkpoints.records import Turn
-from hermes.stores.checkpoints.restore import Request, Restorer
+from hermes.stores.checkpoints.restore import Restorer
 from hermes.stores.checkpoints.snapshot import Snapshots
-from hermes.stores.checkpoints.workspaces import Lister, Places
+from hermes.stores.checkpoints.workspaces import Lister, Places, upwards
 from hermes.system.config.sections import CheckpointsSection
 from hermes.system.i18n import t
 from hermes.system.paths import Home
@@ -39,10 +40,12 @@ SNAPSHOT_FILES = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """How long and how much is kept, in seconds, bytes, and checkpoints of a workspace."""
+    """How long and how much is kept, in seconds, bytes, and checkpoints of a workspace; `listed` is
+    the most files of a workspace that a snapshot takes on."""
 
     limits: Limits
     age: float
+    listed: int = SNAPSHOT_FILES
 
 
 @final
@@ -73,7 +76,7 @@ class CheckpointStore:
             private=private,
             clock=clock,
         )
-        self._snapshots = Snapshots(self._keeper, Lister(self._places, env, SNAPSHOT_FILES))
+        self._snapshots = Snapshots(self._keeper, Lister(self._places, env, keep.listed))
         self._restorer = Restorer(self._keeper, files)
         self._keep = keep
         self._clock = clock
@@ -95,9 +98,12 @@ class CheckpointStore:
             log.exception("the state after %s was not noted", origin.tool)
 
     async def command(self, origin: ChangeOrigin, command: str) -> CommandWatch | None:
+        # lazy: the verbs that look at checkpoints parse no command, and its rules cost 60 ms
+        from hermes.safety.commands.read_only import proven_read_only
+
         if proven_read_only(command):
             return None
-        root = await self.root(origin.cwd)
+        root = await anyio.to_thread.run_sync(self._places.of_folder, origin.cwd)
         try:
             if self._places.unwatched(root):
                 gap = partial(self._keeper.gap, root, origin, "place", root)
@@ -109,7 +115,18 @@ class CheckpointStore:
             return None
 
     async def root(self, folder: str) -> str:
-        return await anyio.to_thread.run_sync(self._places.of_folder, folder)
+        def look() -> str:
+            first = self._places.of_folder(folder)
+            if not self._database.exists:
+                return first
+            with self._database.look() as db:
+                for at in (first, *upwards(os.path.realpath(folder))):
+                    id = records.find_workspace(db, at)
+                    if id is not None and records.list_checkpoints(db, id):
+                        return at
+            return first
+
+        return await anyio.to_thread.run_sync(look)
 
     async def workspaces(self) -> tuple[WorkspaceRow, ...]:
         def look() -> tuple[WorkspaceRow, ...]:

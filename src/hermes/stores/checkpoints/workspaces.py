@@ -55,7 +55,7 @@ class Places:
         """The project that the real path `folder` lies in: the nearest repository above it, else
         the nearest folder with a project's file. Never the machine's root or a home folder."""
         nearest = None
-        for at in _upwards(folder):
+        for at in upwards(folder):
             if at in ("/", self._user) or self._user_inside(at):
                 break
             if any(os.path.lexists(f"{at}/{name}") for name in REPOSITORY):
@@ -99,12 +99,16 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def real(path: str) -> str:
-    """`path` with its folder's links followed, and its last name as it is."""
+    """`path` with its folder's links followed, and its last name as it is; a path that no file can
+    have stays as it is."""
+    if "\0" in path:
+        return path
     folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
     return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
 
 
-def _upwards(folder: str) -> Iterator[str]:
+def upwards(folder: str) -> Iterator[str]:
+    """`folder` and every folder above it."""
     while True:
         yield folder
         if folder == "/":

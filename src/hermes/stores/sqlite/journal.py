@@ -12,10 +12,11 @@ import apsw
 from hermes.core.calls import ToolCall
 from hermes.core.entries import AssistantEntry, Entry, UserEntry, misplaced, said
 from hermes.core.errors import Bug, StoreError
-from hermes.core.ids import CallId, Seq
+from hermes.core.ids import CallId, Seq, TurnId
 from hermes.core.people import HARNESS
 from hermes.core.text import clean
 from hermes.core.transcript import Epoch
+from hermes.core.usage import Usage
 from hermes.ports.store import Lease, UsageRecord
 from hermes.stores.sqlite.leases import Held, held
 from hermes.system.codec import entry_kind, pack_tools, unpack_entry
@@ -103,9 +104,15 @@ def commit_calls(db: apsw.Connection, session: Held, seq: Seq, calls: tuple[Tool
         )
 
 
-def book(db: apsw.Connection, session: Held, entry: AssistantEntry, record: UsageRecord) -> None:
-    """Add what `entry` used to the session's totals and to the meter."""
-    used = entry.usage
+def book(
+    db: apsw.Connection,
+    session: Held,
+    turn: TurnId,
+    at: float,
+    used: Usage,
+    record: UsageRecord,
+) -> None:
+    """Add what a model call used to the session's totals and to the meter."""
     db.execute(
         "INSERT INTO usage (principal, session, turn, at, task, provider, model,"
         " input, output, cached, cache_write, thinking, cost_usd, raw)"
@@ -113,8 +120,8 @@ def book(db: apsw.Connection, session: Held, entry: AssistantEntry, record: Usag
         (
             session.principal,
             session.key,
-            clean(entry.turn),
-            entry.at,
+            clean(turn),
+            at,
             record.task,
             clean(record.provider),
             clean(record.model),

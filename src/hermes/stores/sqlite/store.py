@@ -15,9 +15,10 @@ from hermes.core.calls import Persisted, Press, ToolResult
 from hermes.core.clock import Clock
 from hermes.core.entries import AssistantEntry, Entry, ToolBatchEntry, UserEntry
 from hermes.core.errors import Corrupt, StoreError
-from hermes.core.ids import CallId, Seq, SessionId
+from hermes.core.ids import CallId, Seq, SessionId, TurnId
 from hermes.core.people import Origin, Principal
 from hermes.core.transcript import Epoch
+from hermes.core.usage import Usage
 from hermes.ports.store import Lease, Loaded, Queued, SessionRow, UsageRecord
 from hermes.stores.sqlite import journal, leases, sessions
 from hermes.stores.sqlite.connect import Durability, connect
@@ -160,7 +161,7 @@ class SqliteStore:
         ) -> None:
             journal.commit_calls(db, session, seq, entry.calls)
             if usage is not None:
-                journal.book(db, session, entry, usage)
+                journal.book(db, session, entry.turn, entry.at, entry.usage, usage)
 
         return await self._append(lease, entry, also)
 
@@ -172,6 +173,13 @@ class SqliteStore:
             journal.consume(db, session, consumes)
 
         return await self._append(lease, entry, also)
+
+    async def book(
+        self, lease: Lease, turn: TurnId, at: float, usage: Usage, record: UsageRecord
+    ) -> None:
+        await self._writer.run(
+            lambda db: journal.book(db, leases.held(db, lease), turn, at, usage, record)
+        )
 
     async def mark_started(
         self, lease: Lease, batch: Persisted[AssistantEntry], call: CallId

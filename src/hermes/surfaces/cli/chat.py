@@ -27,6 +27,7 @@ from hermes.core.inputs import Answer, Interrupt, Submit
 from hermes.core.people import Origin
 from hermes.core.text import clean
 from hermes.core.usage import Usage
+from hermes.ports.guard import ALWAYS, SESSION
 from hermes.ports.session import AgentSession
 from hermes.surfaces.cli.commands import COMMANDS
 from hermes.surfaces.cli.echo import TypedAhead
@@ -37,6 +38,8 @@ from hermes.surfaces.cli.services import RunChoice, Services
 from hermes.surfaces.cli.setup import offer
 from hermes.system.i18n import t
 from hermes.system.lazy import load
+
+LASTING = (SESSION, ALWAYS)
 
 COMMAND = re.compile(r"/([a-z][a-z-]*)(?:\s|$)")
 """A slash command. A path has a second slash, and what begins with a space is a message."""
@@ -78,6 +81,7 @@ class Chat:
         self.used = Usage()
         self.leaving = False
         self.again = False
+        self.yolo = False
         self._origin = origin
         self._turns = 0
         self._busy = False
@@ -203,12 +207,11 @@ class Chat:
     async def _ask(self, question: Question) -> None:
         """Ask the person; silence and everything but a clear yes are the question's default."""
         self._pen.question(question)
-        choice = question.default
+        answer = Answer(question=question.id, choice=question.default)
         prompt: PromptSession[str] = PromptSession(input=self._prompt.input, output=self._screen)
         with self._ahead.aside(), anyio.move_on_after(question.deadline) as self._typing:
             try:
-                answer = await prompt.prompt_async(t("cli.yes_or_no"), handle_sigint=False)
-                choice = "yes" if answer.strip().lower() in ("y", "yes") else "no"
+                answer = await self._answer(question, prompt)
             except EOFError:
                 pass
             except KeyboardInterrupt:
@@ -216,4 +219,21 @@ class Chat:
         if self._typing.cancelled_caught and not self._pen.stopping:
             self.say(t("cli.silence", seconds=f"{question.deadline:g}"))
         with suppress(anyio.ClosedResourceError):
-            await self.live.send(Answer(question=question.id, choice=choice))
+            await self.live.send(answer)
+
+    async def _answer(self, question: Question, prompt: PromptSession[str]) -> Answer:
+        """What the person types: a clear choice, or the default; ALWAYS with the rule it saves."""
+        offered = [c for c in question.choices if c in LASTING]
+        keys = "".join(t(f"cli.choice_{choice}") for choice in offered)
+        typed = await prompt.prompt_async(t("cli.yes_or_no", keys=keys), handle_sigint=False)
+        word = typed.strip().lower()
+        yes = question.choices[0]
+        by_word = {"y": yes, "yes": yes, **{c[0]: c for c in offered}}
+        choice = by_word.get(word, word if word in question.choices else question.default)
+        rule = ""
+        if choice == ALWAYS:
+            rule = await prompt.prompt_async(
+                t("cli.rule_to_save"), default=question.rule, handle_sigint=False
+            )
+            choice = choice if rule.strip() else question.default
+        return Answer(question=question.id, choice=choice, rule=rule)

@@ -1,80 +1,92 @@
 """`hermes checkpoints`: what files held before tools changed them, and bringing it back."""
 
 import argparse
+import json
 import sys
-from datetime import UTC, datetime
-from difflib import unified_diff
 from pathlib import Path
+from typing import Any, Final
 
 from hermes.core.errors import UserError
-from hermes.ports.undo import ChangedFile, CheckpointHistory, Restored
+from hermes.surfaces.cli import undo_text
 from hermes.surfaces.cli.services import Services
-from hermes.surfaces.kit.plain import printable
 from hermes.system.i18n import t
+
+COMMAND: Final = "hermes checkpoints restore"
 
 
 async def list_(options: argparse.Namespace, services: Services) -> int:
     """Print the checkpoints of this folder's workspace, or with `--all` of every one."""
+    _check(options.limit)
     async with services.checkpoints() as history:
-        here = await history.root(str(_here()))
-        roots = [row.root for row in await history.workspaces()] if options.all else [here]
-        for root in roots:
-            rows = await history.checkpoints(root)
-            print(t("checkpoints.workspace" if rows else "checkpoints.none", root=printable(root)))
-            for row in rows[: options.limit]:
-                missed = t("checkpoints.missed", count=row.missed) if row.missed else ""
-                print(
-                    t(
-                        "checkpoints.row",
-                        number=row.number,
-                        at=_time(row.at),
-                        files=row.files,
-                        tools=", ".join(row.tools),
-                        missed=missed,
-                    )
-                )
-                for gap in row.gaps:
-                    print(t("checkpoints.gap", what=gap.code, detail=printable(gap.detail)))
+        if options.all:
+            roots = [row.root for row in await history.workspaces()]
+        else:
+            roots = [await history.root(_here())]
+        found = [(root, (await history.checkpoints(root))[: options.limit]) for root in roots]
+    if options.json:
+        _put([undo_text.listed_json(root, rows) for root, rows in found])
+    else:
+        _lines([line for root, rows in found for line in undo_text.listed(root, rows)])
+    return 0
+
+
+async def status(options: argparse.Namespace, services: Services) -> int:
+    """Print what each workspace takes, the last used first."""
+    _check(options.limit)
+    async with services.checkpoints() as history:
+        rows = (await history.workspaces())[: options.limit]
+    if options.json:
+        _put([undo_text.status_json(row) for row in rows])
+    else:
+        _lines(undo_text.status(rows) or [t("checkpoints.none_at_all")])
     return 0
 
 
 async def show(options: argparse.Namespace, services: Services) -> int:
     """Print the files of one checkpoint and what happened to each."""
     async with services.checkpoints() as history:
-        root = await history.root(str(_here()))
-        for file in await history.files(root, options.number):
-            if file.was is None:
-                print(_not_covered(file))
-            else:
-                print(t("checkpoints.file", deed=_deed(file), path=printable(file.path)))
+        root = await history.root(_here())
+        files = await history.files(root, options.number)
+    if options.json:
+        shown = [undo_text.shown_json(file) for file in files]
+        _put({"root": root, "number": options.number, "files": shown})
+    else:
+        _lines(undo_text.shown(files))
     return 0
 
 
 async def diff(options: argparse.Namespace, services: Services) -> int:
     """Print how each file differs now from what was captured."""
-    wanted = str(_here() / options.path) if options.path else ""
+    redact = str if options.no_redact else services.redact
     async with services.checkpoints() as history:
-        root = await history.root(str(_here()))
-        for file in await history.files(root, options.number):
-            if not wanted or file.path == wanted:
-                text = await _diff(file, history)
-                print(text if options.no_redact else services.redact(text), end="")
+        root = await history.root(_here())
+        found = await undo_text.diffs(history, root, options.number, options.path, redact)
+    if options.json:
+        _put({"root": root, "number": options.number, "files": found})
+    else:
+        for one in found:
+            print(one["note"] + "\n" if one["diff"] is None else one["diff"], end="")
     return 0
 
 
 async def restore(options: argparse.Namespace, services: Services) -> int:
     """Bring files back; 1 if something could not be."""
     async with services.checkpoints() as history:
-        root = await history.root(str(_here()))
         done = await history.restore(
-            root,
+            await history.root(_here()),
             options.number,
             paths=options.paths,
             only=options.only,
             overwrite=options.overwrite,
             dry_run=options.dry_run,
         )
-    _report(done, dry_run=options.dry_run)
+    if options.json:
+        _put(undo_text.restored_json(done, dry_run=options.dry_run))
+    else:
+        did, not_done = undo_text.restored(done, dry_run=options.dry_run, command=COMMAND)
+        for line in not_done:
+            print(line, file=sys.stderr)
+        _lines(did)
     return 0 if done.complete else 1
 
 
@@ -82,7 +94,10 @@ async def prune(options: argparse.Namespace, services: Services) -> int:
     """Remove what is older or more than is to be kept."""
     async with services.checkpoints() as history:
         done = await history.prune(dry_run=options.dry_run, keep_orphans=options.keep_orphans)
-    print(t("checkpoints.pruned", count=done.checkpoints, freed=done.freed, left=done.left))
+    if options.json:
+        _put(undo_text.pruned_json(done, dry_run=options.dry_run))
+    else:
+        print(undo_text.pruned(done))
     return 0
 
 
@@ -92,63 +107,23 @@ async def clear(options: argparse.Namespace, services: Services) -> int:
         raise UserError(t("checkpoints.clear_sure"))
     async with services.checkpoints() as history:
         done = await history.clear()
-    print(t("checkpoints.pruned", count=done.checkpoints, freed=done.freed, left=done.left))
+    print(undo_text.pruned(done))
     return 0
 
 
-def _report(done: Restored, *, dry_run: bool) -> None:
-    count = 0
-    for outcome in done.outcomes:
-        path = printable(outcome.path)
-        if outcome.deed:
-            count += 1
-            print(t("checkpoints.done", path=path, deed=outcome.deed))
-        elif outcome.hindrance:
-            why, detail = outcome.hindrance.replace("_", " "), printable(outcome.detail)
-            print(t("checkpoints.not_done", path=path, why=why, detail=detail), file=sys.stderr)
-    if dry_run:
-        print(t("checkpoints.would"))
-    elif done.undo is not None:
-        print(t("checkpoints.restored", count=count, undo=done.undo))
-    else:
-        print(t("checkpoints.nothing_restored"))
+def _check(limit: int) -> None:
+    if limit < 1:
+        raise UserError(t("verbs.bad_limit", value=limit), hint=t("verbs.bad_limit_hint"))
 
 
-async def _diff(file: ChangedFile, history: CheckpointHistory) -> str:
-    if file.was is None:
-        return _not_covered(file) + "\n"
-    old = await history.content(file.was.sha256) if file.was.sha256 else b""
-    new = _now(file.path)
-    if b"\0" in old or b"\0" in new:
-        return t("checkpoints.binary", path=file.path, size=len(old)) + "\n"
-    before, after = (data.decode("utf-8", "replace").splitlines(True) for data in (old, new))
-    rows = unified_diff(before, after, f"a/{file.path}", f"b/{file.path}")
-    return "".join(row if row.endswith("\n") else f"{row}\n" for row in rows)
+def _here() -> str:
+    return str(Path.cwd())
 
 
-def _here() -> Path:
-    return Path.cwd()
+def _lines(lines: list[str]) -> None:
+    for line in lines:
+        print(line)
 
 
-def _now(path: str) -> bytes:
-    return Path(path).read_bytes() if Path(path).is_file() else b""
-
-
-def _deed(file: ChangedFile) -> str:
-    if file.was is not None and file.was.kind == "nothing":
-        return "made"
-    return "removed" if file.left is not None and file.left.kind == "nothing" else "changed"
-
-
-def _not_covered(file: ChangedFile) -> str:
-    reason = (file.not_covered or "").replace("_", " ")
-    return t(
-        "checkpoints.not_covered",
-        path=printable(file.path),
-        reason=reason,
-        detail=printable(file.detail),
-    )
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def _put(value: Any) -> None:
+    print(json.dumps(value, indent=2))

@@ -18,6 +18,8 @@ def run_options(parser: argparse.ArgumentParser) -> None:
     add("-c", "--continue", dest="continue_", nargs="?", const="", default=None, metavar="NAME")
     add("--max-turns", type=int, default=None, metavar="N")
     add("--yolo", action="store_true")
+    add("--read-only", action="store_true")
+    add("--accept-hooks", action="store_true")
     add("--safe-mode", action="store_true")
     add("--ignore-user-config", action="store_true")
     add("--no-restore-cwd", action="store_true")
@@ -39,6 +41,10 @@ def _model(parser: argparse.ArgumentParser) -> None:
 def _list(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", default="", metavar="SURFACE")
     parser.add_argument("--limit", type=int, default=20, metavar="N")
+    parser.add_argument("--json", action="store_true")
+
+
+def _as_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true")
 
 
@@ -98,7 +104,7 @@ def _logs(parser: argparse.ArgumentParser) -> None:
 
 
 def _redact(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mode", choices=("text", "file", "terminal"), default="text")
+    parser.add_argument("--mode", choices=("text", "file", "terminal", "log"), default="text")
     parser.add_argument("--command", default="", metavar="CMD")
 
 
@@ -108,11 +114,17 @@ def _completion(parser: argparse.ArgumentParser) -> None:
 
 def _checkpoints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true")
+    _checkpoint_status(parser)
+
+
+def _checkpoint_status(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, metavar="N")
+    parser.add_argument("--json", action="store_true")
 
 
 def _checkpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("number", type=int, metavar="N")
+    parser.add_argument("--json", action="store_true")
 
 
 def _checkpoint_diff(parser: argparse.ArgumentParser) -> None:
@@ -132,10 +144,59 @@ def _restore(parser: argparse.ArgumentParser) -> None:
 def _prune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-orphans", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
+    parser.add_argument("--json", action="store_true")
 
 
 def _clear(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--force", action="store_true")
+
+
+def _hooks_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true")
+
+
+def _hooks_test(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("event", metavar="EVENT")
+    parser.add_argument("--for-tool", default="", metavar="TOOL")
+    parser.add_argument("--payload-file", default="", metavar="FILE")
+
+
+def _hook(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("hook", metavar="COMMAND")
+
+
+def _trust(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("folder", nargs="?", default="", metavar="PATH")
+    which.add_argument("--list", action="store_true")
+    which.add_argument("--revoke", default="", metavar="PATH")
+    parser.add_argument("--json", action="store_true")
+
+
+def _rule(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN")
+    parser.add_argument("--tool", default="", metavar="TOOL")
+
+
+def _new_rule(parser: argparse.ArgumentParser) -> None:
+    _rule(parser)
+    parser.add_argument("--argument", default="", metavar="NAME")
+    parser.add_argument("--exact", action="store_true")
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("command", nargs="?", default=None, metavar="COMMAND")
+    parser.add_argument("--tool", default="", metavar="TOOL")
+    parser.add_argument("--jsonl", action="store_true")
+    parser.add_argument("--json", action="store_true")
+
+
+def _approval(
+    name: str, run: str, arguments: Callable[[argparse.ArgumentParser], None]
+) -> CommandSpec:
+    return CommandSpec(
+        name=name, help=f"cli.approvals_{name}", run=f"{CLI}.{run}", arguments=arguments
+    )
 
 
 def _verb(name: str, run: str, arguments: Callable[[argparse.ArgumentParser], None]) -> CommandSpec:
@@ -221,12 +282,26 @@ COMMANDS = (
         arguments=_checkpoints,
         children=(
             _verb("list", "list_", _checkpoints),
-            _verb("status", "list_", _checkpoints),
+            _verb("status", "status", _checkpoint_status),
             _verb("show", "show", _checkpoint),
             _verb("diff", "diff", _checkpoint_diff),
             _verb("restore", "restore", _restore),
             _verb("prune", "prune", _prune),
             _verb("clear", "clear", _clear),
+        ),
+    ),
+    CommandSpec(
+        name="approvals",
+        help="cli.approvals",
+        run=f"{CLI}.rules:list_",
+        arguments=_as_json,
+        children=(
+            _approval("list", "rules:list_", _as_json),
+            _approval("check", "approvals:check", _check),
+            _approval("allow", "rules:allow", _new_rule),
+            _approval("ask", "rules:ask", _new_rule),
+            _approval("deny", "rules:deny", _new_rule),
+            _approval("revoke", "rules:revoke", _rule),
         ),
     ),
     CommandSpec(
@@ -237,6 +312,64 @@ COMMANDS = (
             CommandSpec(name="list", help="cli.tools_list", run=f"{CLI}.tools:list_"),
             CommandSpec(
                 name="call", help="cli.tools_call", run=f"{CLI}.tools:call", arguments=_call
+            ),
+        ),
+    ),
+    CommandSpec(
+        name="hooks",
+        help="cli.hooks",
+        run=f"{CLI}.hooks:list_",
+        children=(
+            CommandSpec(
+                name="list",
+                help="cli.hooks_list",
+                run=f"{CLI}.hooks:list_",
+                arguments=_hooks_list,
+                aliases=("ls",),
+            ),
+            CommandSpec(
+                name="test",
+                help="cli.hooks_test",
+                run=f"{CLI}.hooks:test",
+                arguments=_hooks_test,
+            ),
+            CommandSpec(name="doctor", help="cli.hooks_doctor", run=f"{CLI}.hooks:doctor"),
+            CommandSpec(
+                name="allow", help="cli.hooks_allow", run=f"{CLI}.hooks:allow", arguments=_hook
+            ),
+            CommandSpec(
+                name="revoke",
+                help="cli.hooks_revoke",
+                run=f"{CLI}.hooks:revoke",
+                arguments=_hook,
+                aliases=("remove", "rm"),
+            ),
+        ),
+    ),
+    CommandSpec(name="trust", help="cli.trust", run=f"{CLI}.trust:run", arguments=_trust),
+    CommandSpec(
+        name="sandbox",
+        help="sandbox.about",
+        run=f"{CLI}.sandbox:status",
+        arguments=_as_json,
+        children=(
+            CommandSpec(
+                name="status",
+                help="sandbox.about_status",
+                run=f"{CLI}.sandbox:status",
+                arguments=_as_json,
+            ),
+            CommandSpec(
+                name="explain",
+                help="sandbox.about_explain",
+                run=f"{CLI}.sandbox:explain_",
+                arguments=_as_json,
+            ),
+            CommandSpec(
+                name="test",
+                help="sandbox.about_test",
+                run=f"{CLI}.sandbox:test",
+                arguments=_as_json,
             ),
         ),
     ),
@@ -257,6 +390,8 @@ COMMANDS = (
     ),
     CommandSpec(name="help", help="cli.slash_help", slash=f"{CLI}.slash:help_"),
     CommandSpec(name="new", help="cli.slash_new", slash=f"{CLI}.slash:new"),
+    CommandSpec(name="rollback", help="cli.slash_rollback", slash=f"{CLI}.rollback:rollback"),
     CommandSpec(name="usage", help="cli.slash_usage", slash=f"{CLI}.slash:usage"),
+    CommandSpec(name="yolo", help="cli.slash_yolo", slash=f"{CLI}.slash:yolo"),
     CommandSpec(name="quit", help="cli.slash_quit", slash=f"{CLI}.slash:quit_", aliases=("exit",)),
 )

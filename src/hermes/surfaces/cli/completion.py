@@ -61,7 +61,8 @@ def _walk(at: argparse.ArgumentParser, path: Path, help: str) -> Iterator[Verb]:
     for action in at._actions:  # noqa: SLF001  argparse has no public list of options
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             told = {a.dest: a.help or "" for a in action._choices_actions}  # noqa: SLF001
-            below += [(name, told[name], child) for name, child in action.choices.items()]
+            choices = action.choices.items()
+            below += [(name, told[name], child) for name, child in choices if name in told]
             continue
         options.append(
             Option(

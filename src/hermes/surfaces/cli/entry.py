@@ -12,6 +12,7 @@ from hermes.core.ids import SessionId
 from hermes.core.people import OWNER
 from hermes.surfaces.cli.oneshot import oneshot
 from hermes.surfaces.cli.services import RunChoice, Services
+from hermes.surfaces.cli.trust import offer, tell
 from hermes.system.i18n import t
 from hermes.system.lazy import load
 
@@ -27,8 +28,10 @@ def choice(options: argparse.Namespace, surface: str) -> RunChoice:
         provider=options.provider,
         toolsets=tuple(name.strip() for name in options.toolsets.split(",") if name.strip()),
         yolo=options.yolo,
+        read_only=options.read_only,
         max_turns=options.max_turns,
         demo=options.demo,
+        accept_hooks=options.accept_hooks,
     )
 
 
@@ -50,6 +53,8 @@ async def _once(options: argparse.Namespace, services: Services, text: str, surf
     run = choice(options, surface)
     if services.route(run) is None:
         raise UserError(t("cli.no_model_oneshot"))
+    if not options.safe_mode:
+        tell(services)
     return await oneshot(
         text,
         services,
@@ -62,6 +67,13 @@ async def _once(options: argparse.Namespace, services: Services, text: str, surf
 
 async def _converse(options: argparse.Namespace, services: Services) -> int:
     run = choice(options, "cli")
+    if sys.stdout.isatty() and not options.safe_mode:
+        await offer(services)
+        if not run.accept_hooks:
+            # lazy: few people have hooks, and a one-shot asks nothing
+            await load("hermes.surfaces.cli.hooks:offer")(services)
+    elif not options.safe_mode:
+        tell(services)
     # lazy: the line editor costs 100 ms, and only a conversation needs it
     converse = load("hermes.surfaces.cli.chat:converse")
     status: int = await converse(services, run, session=await _session(options, services))

@@ -45,9 +45,15 @@ def _add(
         if not command.run:
             continue
         text = t(command.help)
-        child = verbs.add_parser(command.name, help=text, description=text, allow_abbrev=False)
+        child = verbs.add_parser(
+            command.name,
+            aliases=command.aliases,
+            help=text,
+            description=text,
+            allow_abbrev=False,
+        )
         child.set_defaults(run=command.run)
-        if command.name not in words:
+        if words.isdisjoint((command.name, *command.aliases)):
             continue
         command.arguments(child)
         for action in child._actions:  # noqa: SLF001  argparse has no public list of options

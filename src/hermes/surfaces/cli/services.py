@@ -4,26 +4,34 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes.core.clock import Clock
 from hermes.core.prompt import PromptSection
 from hermes.core.transcript import ToolSchema
+from hermes.ports.guard import Verdict
 from hermes.ports.model import Route
 from hermes.ports.session import SessionHost
 from hermes.ports.store import SessionStore
 from hermes.ports.tool import ToolSpec
+from hermes.ports.trust import FolderTrust
 from hermes.ports.undo import CheckpointHistory
 from hermes.system.config.load import Config
 from hermes.system.env import Environment
 from hermes.system.paths import Home
+
+if TYPE_CHECKING:
+    # Each shape costs a start 1 ms, and few runs look at hooks.
+    from hermes.ports.hook_book import HookBook
+    from hermes.terminals.sandbox.sandboxes import Sandboxes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChoice:
     """What the options of this run say; None and empty mean: as configured.
 
-    `demo` allows the built-in demo model when nothing else is configured.
+    `read_only` offers no tool that writes. `demo` allows the built-in demo model when nothing else
+    is configured.
     """
 
     surface: str
@@ -31,8 +39,10 @@ class RunChoice:
     provider: str = ""
     toolsets: tuple[str, ...] = ()
     yolo: bool = False
+    read_only: bool = False
     max_turns: int | None = None
     demo: bool = False
+    accept_hooks: bool = False
 
 
 class DirectCalls(Protocol):
@@ -92,6 +102,22 @@ class Services(Protocol):
 
     def checkpoints(self) -> AbstractAsyncContextManager[CheckpointHistory]:
         """What files held before tools changed them."""
+        ...
+
+    def sandboxes(self) -> "AbstractAsyncContextManager[Sandboxes]":
+        """What commands run in, as it is set; raises ConfigError."""
+        ...
+
+    def hooks(self) -> "AbstractAsyncContextManager[HookBook]":
+        """The shell hooks that are configured; raises ConfigError."""
+        ...
+
+    def trust(self) -> FolderTrust:
+        """Which folders may bring things of their own."""
+        ...
+
+    async def judge(self, tool: str, arguments: Mapping[str, Any], *, cwd: str) -> Verdict:
+        """What would become of this call if a person were there to be asked; nothing is run."""
         ...
 
     def tools(self) -> tuple[ToolSpec, ...]:

@@ -1,5 +1,6 @@
 """The slash commands of the line chat."""
 
+from hermes.core.inputs import Yolo
 from hermes.surfaces.cli.chat import Chat
 from hermes.surfaces.cli.commands import COMMANDS
 from hermes.surfaces.cli.pen import used
@@ -35,3 +36,10 @@ async def model(chat: Chat, words: list[str]) -> None:
     chat.say(t("cli.model_here", model=route.name, where=where))
     if words:
         chat.say(t("cli.model_stays"))
+
+
+async def yolo(chat: Chat, words: list[str]) -> None:
+    """Ask nothing in this session, or ask again."""
+    chat.yolo = not chat.yolo
+    await chat.live.send(Yolo(on=chat.yolo))
+    chat.say(t("cli.yolo_on" if chat.yolo else "cli.yolo_off"))

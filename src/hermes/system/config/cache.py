@@ -9,7 +9,7 @@ from hermes.system.files import write_atomic
 from hermes.system.paths import Home
 from hermes.version import __version__
 
-_FORMAT = f"{__version__}/1"
+_FORMAT = f"{__version__}/2"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

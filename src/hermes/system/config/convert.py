@@ -52,6 +52,12 @@ def struct_below(type_: Any) -> tuple[type[Struct] | None, bool]:
     return None, False
 
 
+def item_of(type_: Any) -> type[Struct] | None:
+    """The section that each item of a list is, or None."""
+    item = get_args(type_)[0] if get_origin(type_) is tuple else None
+    return item if isinstance(item, type) and issubclass(item, Struct) else None
+
+
 def convert(
     tree: Mapping[str, Any],
     struct: type[S],

@@ -18,6 +18,7 @@ from hermes.system.config.document import compose, parse
 from hermes.system.config.explain import no_such_key
 from hermes.system.config.fault import decode, read_config, with_last_good
 from hermes.system.config.known_keys import is_known
+from hermes.system.config.lists import append, remove
 from hermes.system.config.load import type_at
 from hermes.system.config.splice import Path, find, put, take
 from hermes.system.files import BOM, write_atomic
@@ -58,6 +59,60 @@ def unset(home: Home, key: str) -> None:
         return spliced, _without(tree, taken)
 
     _write(home, [step])
+
+
+def append_item(home: Home, key: str, item: str | Mapping[str, str]) -> bool:
+    """Add `item` at the end of the list `key`; false if it is in it already.
+
+    Raises as `set_value` does; then nothing has been changed.
+    """
+    value = clean(item) if isinstance(item, str) else {k: clean(v) for k, v in item.items()}
+    added = True
+
+    def step(text: str, root: MappingNode | None, tree: dict[str, Any]) -> tuple[str, Any]:
+        nonlocal added
+        path = find(root, key)
+        held = _list_at(home, tree, path, key)
+        if value in held:
+            added = False
+            return text, tree
+        return append(text, root, path, value), _with(tree, path, [*held, value])
+
+    _write(home, [step])
+    return added
+
+
+def remove_item(home: Home, key: str, item: str | Mapping[str, str]) -> bool:
+    """Take `item` out of the list `key`; false if it is not in it. Raises as `set_value` does."""
+    removed = True
+
+    def step(text: str, root: MappingNode | None, tree: dict[str, Any]) -> tuple[str, Any]:
+        nonlocal removed
+        path = find(root, key)
+        held = _list_at(home, tree, path, key)
+        if item not in held:
+            removed = False
+            return text, tree
+        at = held.index(item)
+        rest = [*held[:at], *held[at + 1 :]]
+        return remove(text, root, path, at), _with(tree, path, rest)
+
+    _write(home, [step])
+    return removed
+
+
+def _list_at(home: Home, tree: Any, path: Path, key: str) -> list[Any]:
+    """The list at `path`, empty if there is none; raises ConfigError for anything else."""
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    if tree is None:
+        return []
+    if not isinstance(tree, list):
+        raise ConfigError(
+            t("config.cannot_edit", path=home.display(home.config)),
+            hint=t("config.cannot_edit_hint"),
+        )
+    return tree
 
 
 def _setting(home: Home, key: str, typed: str) -> _Step:

@@ -1,5 +1,6 @@
 """Which keys exist: those that Hermes serves, and those that only the reference has so far."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -7,11 +8,11 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from hermes.system.config.cache import Finding
-from hermes.system.config.convert import fields_of, struct_below
+from hermes.system.config.convert import fields_of, item_of, struct_below
 from hermes.system.config.settings import Settings
 
 Names: TypeAlias = dict[str, "Names"]
-"""A tree of key names; `*` stands for any name, `**` for anything below."""
+"""A tree of key names; `*` stands for any name, `**` for anything below, `[]` for an item."""
 
 
 _Both = tuple[Names, Names]
@@ -40,7 +41,8 @@ def is_known(key: str) -> bool:
 
 def served_keys() -> tuple[str, ...]:
     """Every key that Hermes serves; `*` stands for a name of one's own."""
-    return tuple(key for key in _leaves(_served(Settings), "") if not key.endswith("**"))
+    keys = (key.partition(".[]")[0] for key in _leaves(_served(Settings), ""))
+    return tuple(key for key in dict.fromkeys(keys) if not key.endswith("**"))
 
 
 def _search(
@@ -54,6 +56,11 @@ def _search(
             yield Finding(kind="unknown", key=key, line=lines.get(key), nearest=meant)
         elif isinstance(value, dict) and (ours or (theirs and "**" not in theirs)):
             yield from _search(value, key, (ours or {}, theirs or {}), everything, lines)
+        elif isinstance(value, list) and ours and "[]" in ours:
+            below: _Both = (ours["[]"], {})
+            for i, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield from _search(item, f"{key}[{i}]", below, everything, lines)
         elif ours is None:
             yield Finding(kind="unserved", key=key, line=lines.get(key))
 
@@ -71,6 +78,8 @@ def _served(struct: type[Struct]) -> Names:
         below = _served(inner) if inner else {}
         if free:
             below = {"*": below} if inner else {"**": {}}
+        if item := item_of(type_):
+            below = {"[]": _served(item)}
         names[name] = below
     return names
 
@@ -109,12 +118,14 @@ def _nearest(key: str, everything: _Both) -> str | None:
     siblings: set[str] = set()
     for names in everything:
         at: Names | None = names
-        for name in parent.split(".") if parent else ():
+        for name in re.sub(r"\[\d+\]", ".[]", parent).split(".") if parent else ():
             at = _step(at, name) if at else None
         siblings.update(n for n in at or () if not n.startswith("*"))
     if close := get_close_matches(leaf, sorted(siblings), 1, 0.7):
         return f"{parent}.{close[0]}" if parent else close[0]
-    keys = sorted({k for names in everything for k in _leaves(names, "") if "*" not in k})
+    keys = sorted(
+        {k for names in everything for k in _leaves(names, "") if "*" not in k and "[" not in k}
+    )
     for known in keys:
         if known.rpartition(".")[2] == leaf:
             return known

@@ -35,6 +35,7 @@ ENVIRONMENT_KEYS = (
     ("TERMINAL_TIMEOUT", "terminal.timeout"),
     ("TERMINAL_CWD", "terminal.cwd"),
     ("HERMES_REDACT_SECRETS", "security.redact_secrets"),
+    ("HERMES_ACCEPT_HOOKS", "hooks_auto_accept"),
     ("HERMES_TIMEZONE", "timezone"),
     ("HERMES_LANGUAGE", "display.language"),
 )

@@ -86,27 +86,106 @@ class AgentSection(Struct, frozen=True, kw_only=True):
     local_stream_stale_timeout: Seconds = 900.0
 
 
+class LocalTerminalSection(Struct, frozen=True, kw_only=True):
+    """What commands of this machine may reach. `expose` names stores and sockets that are open to
+    them; `network_allow` has the hosts of `allow-list`: `host`, `*.domain`, or either with `:port`.
+    """
+
+    sandbox: Literal["protect", "workspace-write", "read-only", "off"] = "protect"
+    network: Literal["open", "none", "allow-list"] = "open"
+    network_allow: tuple[str, ...] = ()
+    expose: tuple[str, ...] = ()
+
+
 class TerminalSection(Struct, frozen=True, kw_only=True):
-    """Where and how long commands run; `cwd` "." is the folder Hermes was started in."""
+    """Where and how long commands run; `cwd` "." is the folder Hermes was started in.
+
+    A session's shell reads `shell_init_files`; with `auto_source_bashrc` it reads the person's
+    profile before that, unless Hermes was started from a shell, which has read it already.
+    """
 
     cwd: str = "."
     timeout: Seconds = 180.0
     env_passthrough: tuple[str, ...] = ()
+    shell_init_files: tuple[str, ...] = ()
+    auto_source_bashrc: bool = True
+    local: LocalTerminalSection = field(default_factory=LocalTerminalSection)
+
+
+class CodeExecutionSection(Struct, frozen=True, kw_only=True):
+    """Where `execute_code` runs (`project`: the session's folder and Python; `strict`: a folder of
+    its own and Hermes's Python), how long, and how many kernels there are."""
+
+    mode: Literal["project", "strict"] = "project"
+    timeout: Seconds = 300.0
+    max_tool_calls: Positive = 50
+    kernel_idle_timeout: Seconds = 1_800.0
+    max_session_kernels: Positive = 4
 
 
 class ApprovalsSection(Struct, frozen=True, kw_only=True):
-    """Who is asked before a risky call; silence for `timeout` seconds denies it."""
+    """Who decides about a flagged call; silence for `timeout` seconds denies it.
+
+    `smart` asks a model before the person; `smart_policy` tells it what the owner wants. The
+    `*_mode` keys say what becomes of a flagged call where nobody can be asked. `deny` are globs of
+    commands that nobody may run, whatever else is set. After `denial_breaker_threshold` refusals in
+    a row nothing more is asked in that turn (0: never). `read_only` offers no tool that writes.
+    `scanner` auto uses Tirith where it is installed.
+    """
 
     mode: Literal["smart", "manual", "off"] = "smart"
     timeout: Seconds = 300.0
+    deny: tuple[str, ...] = ()
+    smart_policy: str = ""
+    cron_mode: Literal["deny", "approve"] = "deny"
+    single_query_mode: Literal["deny", "approve"] = "deny"
+    unattended_mode: Literal["deny", "approve"] = "deny"
+    denial_breaker_threshold: Count = 3
+    read_only: bool = False
+    scanner: Literal["auto", "off"] = "auto"
+
+
+class PermissionSection(Struct, frozen=True, kw_only=True):
+    """One rule: calls of the tools that the glob `tool` names, about what the glob `match` is for:
+    the command, the path, or the argument named `argument`. Empty: all of them."""
+
+    tool: str = ""
+    match: str = ""
+    argument: str = ""
+    decision: Literal["ask", "allow", "deny"] = "ask"
 
 
 class SecuritySection(Struct, frozen=True, kw_only=True):
     """Secrets in output and logs, and the files that instruct the agent."""
 
     redact_secrets: bool = True
+    allow_private_urls: bool = False
     protected_instruction_files: bool = True
     protected_instruction_extra_patterns: tuple[str, ...] = ()
+
+
+class HookSection(Struct, frozen=True, kw_only=True):
+    """A program that is run at an event: `command` without a shell, for tools whose whole name
+    matches `matcher`, for `timeout` seconds at most (300 is the most). `fail_closed` says what its
+    failure means for a call; None: denied if the event is one that may deny."""
+
+    command: str = ""
+    matcher: str = ""
+    timeout: Annotated[float, Meta(ge=1)] = 60.0
+    fail_closed: bool | None = None
+    failClosed: bool | None = None
+
+
+class HooksSection(Struct, frozen=True, kw_only=True):
+    """The hooks of each event that Hermes fires; names are the reference's."""
+
+    pre_tool_call: tuple[HookSection, ...] = ()
+    post_tool_call: tuple[HookSection, ...] = ()
+    pre_llm_call: tuple[HookSection, ...] = ()
+    post_llm_call: tuple[HookSection, ...] = ()
+    on_session_start: tuple[HookSection, ...] = ()
+    on_session_end: tuple[HookSection, ...] = ()
+    on_session_finalize: tuple[HookSection, ...] = ()
 
 
 class ToolOutputSection(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Finding and ending what has come of a process; see `main`."""
+"""Finding and ending what has come of a process; see `keeper`."""
 
 import _signal  # type: ignore[import-not-found]  # typeshed does not list it
 import ctypes

@@ -1,4 +1,4 @@
-"""The warden of one command: starts it, waits for it, ends all that came of it; see `main`."""
+"""The warden of one command: starts it, waits for it, ends all that came of it; see `keeper`."""
 
 import _signal  # type: ignore[import-not-found]  # typeshed does not list it
 import _socket

@@ -15,7 +15,8 @@ from hermes.terminals.shell_files.records import RECORD
 @final
 class Plan:
     """`script` defines the functions of `records.RECORD` and calls them for each change; `parts`
-    is all that is sent: the script, then the data of the changes in their order.
+    is all that is sent: the script, then the data of the changes in their order. `digests` are
+    the sha256 of what is written, by path.
 
     Raises FileFault for a path that cannot be, and Bug if one occurs twice.
     """
@@ -27,6 +28,11 @@ class Plan:
         if len(set(paths)) < len(paths):
             raise Bug(f"a path occurs twice in one commit: {sorted(paths)}")
         self.folders = list(dict.fromkeys(f for change in changes for f in _above(change)))
+        self.digests = {
+            change.path: hashlib.sha256(change.data).digest()
+            for change in changes
+            if isinstance(change, Write)
+        }
         # The offsets are part of the script, and the script's length is part of the offsets.
         data = [change.data if isinstance(change, Write) else b"" for change in changes]
         length = 0
@@ -68,10 +74,15 @@ class Plan:
             above = _folder(target)
             words = [str(n), "", target, f"{above}/{new}", f"{above}/{old}", above]
             match change:
-                case Write(data=data, expect=expect, like=like):
-                    digest = hashlib.sha256(data).hexdigest()
+                case Write(path=path, data=data, expect=expect, like=like):
                     words[1] = "write"
-                    words += [_hex(expect), digest, str(offset), str(len(data)), like or ""]
+                    words += [
+                        _hex(expect),
+                        self.digests[path].hex(),
+                        str(offset),
+                        str(len(data)),
+                        like or "",
+                    ]
                     offset += len(data)
                 case Remove(expect=expect):
                     words[1] = "remove"

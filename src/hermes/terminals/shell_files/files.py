@@ -95,6 +95,10 @@ class ShellFiles:
             await answer.heading()
             return os.fsdecode(await answer.rest(1 << 20))
 
+    async def named(self, raw: str, cwd: str) -> tuple[str, ...]:
+        meant = await self.locate(raw, cwd)
+        return tuple(dict.fromkeys((meant, await self.locate(raw, cwd, entry=True))))
+
     async def stat(self, path: str) -> FileStat | None:
         async with self._ask(settings(p=checked(path)) + scripts.STAT, path) as (answer, _):
             heading = await answer.heading()
@@ -136,9 +140,9 @@ class ShellFiles:
                 raise await answer.broken()
         return tuple(sorted(map(os.fsdecode, names)))
 
-    async def tree(self, root: str, *, limit: int) -> Tree:
+    async def tree(self, root: str, *, limit: int, folders: bool = False) -> Tree:
         mark = os.urandom(16).hex()
-        values = settings(p=checked(root), mark=mark)
+        values = settings(p=checked(root), mark=mark, folders="y" if folders else "")
         found = _Found(root, limit)
         async with self._ask(values + scripts.TREE, root) as (answer, _):
             await answer.heading()
@@ -152,7 +156,7 @@ class ShellFiles:
 
     async def commit(self, changes: Sequence[Change]) -> Committed:
         if not changes:
-            return Committed(folders=())
+            return Committed(folders=(), written={})
         plan = Plan(changes)
         values = settings(id=plan.id, script=len(plan.script), total=plan.size)
         first = plan.path("0") or ""
@@ -166,7 +170,8 @@ class ShellFiles:
                 with CancelScope(shield=True), anyio.move_on_after(SETTLE_SECONDS):
                     await self._settle()
                 raise
-        return Committed(folders=tuple(plan.folders[int(n)] for n in heading.split()[1:]))
+        folders = tuple(plan.folders[int(n)] for n in heading.split()[1:])
+        return Committed(folders=folders, written=plan.digests)
 
     @asynccontextmanager
     async def ripgrep(self, arguments: Sequence[str]) -> AsyncIterator[Output | None]:

@@ -152,7 +152,7 @@ printf 'T\n'
 o=-c f="$mark %f %s %Y %y|%n"
 stat -c %s / >/dev/null 2>&1 || { o=-f f="$mark %Xp %z %m %Fm|%N"; }
 export mark
-find "$p" -exec stat "$o" "$f" {} + -type d -exec sh -c 'for d do
+find "$p" ${folders:+-type d} -exec stat "$o" "$f" {} + -type d -exec sh -c 'for d do
   [ -r "$d" ] && [ -x "$d" ] || printf "%s D|%s\n" "$mark" "$d"
 done' sh {} + 2>/dev/null
 printf '%s E|\n%s' "$mark" "$mark"

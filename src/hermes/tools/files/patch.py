@@ -20,6 +20,7 @@ from hermes.tools.files.edits import Edit, NoChange, Outcome, Refusal, splice
 from hermes.tools.files.matching.find import find_edit
 from hermes.tools.files.misses import Misses
 from hermes.tools.files.patch_set import PatchSet
+from hermes.tools.files.place import named
 from hermes.tools.files.read_names import near
 from hermes.tools.files.seen import SeenFiles
 from hermes.tools.files.specs import PATCH
@@ -29,7 +30,6 @@ from hermes.tools.files.workspace import (
     Workspace,
     apart,
     encoded,
-    named,
     outside,
     refuse_surrogates,
     staleness,
@@ -93,15 +93,21 @@ class Patch:
             except ToolError as e:
                 return _failed(e.message)
             work = partial(_edit, file, old, new, everywhere)
-            outcome, after = await apart(work, len(file.data))
+            outcome, after, diff = await apart(work, len(file.data))
             if isinstance(outcome, Edit):
-                return await self._written(raw, file, after, outcome, context)
+                return await self._written(raw, file, after, outcome, diff, context)
         if isinstance(outcome, NoChange):
             return {"success": True, "no_change": True, "note": outcome.note, "resolved_path": path}
         return self._refused(path, outcome, context)
 
     async def _written(
-        self, raw: object, file: TextFile, after: str, edit: Edit, context: ToolContext
+        self,
+        raw: object,
+        file: TextFile,
+        after: str,
+        edit: Edit,
+        diff: str,
+        context: ToolContext,
     ) -> dict[str, Any]:
         path, before = file.path, file.text
         seen = context.state.of(SeenFiles)
@@ -112,15 +118,14 @@ class Patch:
         try:
             data = encoded(file.encoding, after)
             write = Write(path=path, data=data, expect=file.sha256)
-            await self._workspace.commit(context, self.spec.name, [write])
+            made = await self._workspace.commit(context, self.spec.name, [write])
         except FileFault as e:
             return _failed(f"{path} was not changed: {e.reason}.")
         except ToolError as e:
             return _failed(str(e))
         if whole:
-            seen.note(Path(path), data)
+            seen.note(Path(path), made.written[path])
         context.state.of(Misses).clear(path)
-        diff = await apart(partial(unified, before, after, path=path), len(before))
         keys: dict[str, Any] = {
             "success": True,
             "diff": self._redact(diff),
@@ -173,11 +178,13 @@ def _text(arguments: Arguments, name: str) -> str:
     return value
 
 
-def _edit(file: TextFile, old: str, new: str, everywhere: bool) -> tuple[Outcome, str]:
+def _edit(file: TextFile, old: str, new: str, everywhere: bool) -> tuple[Outcome, str, str]:
+    """What the edit comes to, the text after it, and the difference to show."""
     outcome = find_edit(file.text, old, new, replace_all=everywhere)
-    if isinstance(outcome, Edit):
-        return outcome, splice(file.text, outcome.pieces)
-    return outcome, file.text
+    if not isinstance(outcome, Edit):
+        return outcome, file.text, ""
+    after = splice(file.text, outcome.pieces)
+    return outcome, after, unified(file.text, after, path=file.path)
 
 
 def _failed(message: str) -> dict[str, Any]:

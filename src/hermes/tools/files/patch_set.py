@@ -14,7 +14,7 @@ from hermes.tools.files import v4a
 from hermes.tools.files.checks.checker import Checker
 from hermes.tools.files.diffs import unified
 from hermes.tools.files.encoding import UTF_8
-from hermes.tools.files.place import locate
+from hermes.tools.files.place import locate, named
 from hermes.tools.files.seen import SeenFiles
 from hermes.tools.files.v4a_plan import (
     MoveEntry,
@@ -31,7 +31,6 @@ from hermes.tools.files.workspace import (
     Workspace,
     apart,
     encoded,
-    named,
     refuse_surrogates,
     staleness,
     with_regions,
@@ -108,14 +107,14 @@ class PatchSet:
         stale = [w for file in reading.files.values() if (w := staleness(seen, file))]
         known = {p for p, f in reading.files.items() if seen.knows(Path(p), f.sha256)}
         try:
-            await self._workspace.commit(context, TOOL, changes)
+            made = await self._workspace.commit(context, TOOL, changes)
         except FileFault as e:
             return _error(f"Nothing was changed: {e.path}: {e.reason}.")
         except ToolError as e:
             return _error(str(e))
         for change in changes:
             if isinstance(change, Write) and (change.expect is None or change.path in known):
-                seen.note(Path(change.path), change.data)
+                seen.note(Path(change.path), made.written[change.path])
         keys = await self._told(planned, reading, context.state.cwd)
         if planned.notes:
             keys["note"] = " ".join(planned.notes)

@@ -11,8 +11,18 @@ async def locate(files: Files, raw: object, cwd: str, *, entry: bool = False) ->
 
     With `entry` a link at its end is meant itself.
     """
+    return Path(await files.locate(_checked(raw), cwd, entry=entry))
+
+
+async def named(files: Files, raw: object, cwd: str) -> tuple[str, ...]:
+    """The file that `raw` means, and its name itself if that is a link: either may be one that a
+    person is asked about. Raises ToolError."""
+    return await files.named(_checked(raw), cwd)
+
+
+def _checked(raw: object) -> str:
     if not isinstance(raw, str) or not raw.strip():
         raise ToolError("path must be a non-empty string.")
     if "\0" in raw:
         raise ToolError("path contains a NUL character.")
-    return Path(await files.locate(raw, cwd, entry=entry))
+    return raw

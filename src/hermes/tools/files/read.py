@@ -183,7 +183,7 @@ class _Reading:
         return {"error": why}
 
     async def _text(self, path: Path, page: Page, first: int) -> dict[str, Any]:
-        if page.size <= INLINE_BYTES and page.head.isascii() and b"\0" not in page.head:
+        if page.head.isascii() and b"\0" not in page.head:
             encoding = sniff(page.head, page.size <= SNIFF_BYTES)
         else:
             encoding = await anyio.to_thread.run_sync(
@@ -198,11 +198,12 @@ class _Reading:
             return repeated
         if encoding.wide:
             return await self._wide(path, encoding, version)
-        lines = await self._work(page.size, lambda: decoded(page.lines, encoding, first))
-        total = page.total
-        if page.size == len(encoding.bom):
-            lines, total = [], 0
-        found = await self._view(lines, first)
+        empty = page.size == len(encoding.bom)
+        found = await self._work(
+            sum(map(len, page.lines)),
+            lambda: self._view([] if empty else decoded(page.lines, encoding, first), first),
+        )
+        total = 0 if empty else page.total
         keys = self._keys(found, total, page.size)
         if encoding.codec != "utf-8":
             _hint(keys, f"Its encoding is {encoding.name}.")
@@ -224,7 +225,7 @@ class _Reading:
         except UnicodeDecodeError as e:
             raise ToolError(f"{path} begins as {encoding.name} and is none: {e.reason}.") from e
         lines = _lines(text)
-        found = await self._view(lines, 1)
+        found = await self._work(len(data), lambda: self._view(lines, 1))
         keys = self._keys(found, len(lines), len(data))
         _hint(keys, f"Its encoding is {encoding.name}.")
         self._remember(path, found, len(lines), hashlib.sha256(data).digest())
@@ -250,25 +251,21 @@ class _Reading:
         else:
             text = await document_text(str(path), data)
         lines = _lines(visible(text))
-        found = await self._view(lines, 1)
+        found = await self._work(len(text), lambda: self._view(lines, 1))
         keys = self._keys(found, len(lines), len(data))
         for name in ("is_binary", "is_image", "not_found"):
             del keys[name]
         keys["extracted_document"] = True
         return self._counted(path, version, keys)
 
-    async def _view(self, lines: list[str], first: int) -> View:
-        size = sum(map(len, lines)) if len(lines) < BIG_PAGE else INLINE_BYTES + 1
-        return await self._work(
-            size,
-            lambda: view(
-                lines,
-                first=first,
-                offset=self._offset,
-                limit=self._limit,
-                limits=self._limits,
-                redact=self._redact,
-            ),
+    def _view(self, lines: list[str], first: int) -> View:
+        return view(
+            lines,
+            first=first,
+            offset=self._offset,
+            limit=self._limit,
+            limits=self._limits,
+            redact=self._redact,
         )
 
     async def _work(self, size: int, work: Callable[[], T]) -> T:

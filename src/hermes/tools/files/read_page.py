@@ -17,8 +17,8 @@ bits has a hundred."""
 NEAR: Final = 4
 """Of these, lines that always count: a name may stand on one line and its secret on the next."""
 
-_MARKS: Final = ("PRIVATE KEY", "Secret")
-"""What stands in the first or last lines of a long secret: of a key, of a manifest of secrets."""
+_MARKS: Final = (("PRIVATE KEY", ""), ("Secret", "kind"))
+"""What stands together in the first or last lines of a long secret: a key, a secret manifest."""
 
 SLACK: Final = 512
 """Characters beyond the width of a line in which the rest of a secret is looked for."""
@@ -114,7 +114,7 @@ def view(
 def _around(lines: Sequence[str], start: int, stop: int) -> tuple[int, int]:
     """The lines in which secrets of those from `start` to before `stop` are looked for."""
     far = lines[max(0, start - CONTEXT) : start], lines[stop : stop + CONTEXT]
-    if any(mark in line for part in far for line in part for mark in _MARKS):
+    if any(mark in line and word in line for mark, word in _MARKS for line in (*far[0], *far[1])):
         return start - len(far[0]), stop + len(far[1])
     return max(0, start - NEAR), min(len(lines), stop + NEAR)
 

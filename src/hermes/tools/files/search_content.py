@@ -1,83 +1,21 @@
-"""Lines that match: from ripgrep's machine output, else from an engine in Python.
-
-Both give every hit below a folder, in any order; who calls them sorts and counts.
-"""
+"""Lines that match, from ripgrep; where there is none, or it lacks what is needed, from Python."""
 
 import base64
-import re
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+import os
+from dataclasses import dataclass, field
 from typing import Final
 
 import anyio
-import anyio.to_process
 import msgspec
 
-from hermes.core.errors import ToolError
-from hermes.ports.files import FileFault, Files, Output
-from hermes.tools.files.encoding import sniff, visible
-from hermes.tools.files.globs import Glob
-from hermes.tools.files.search_names import listing
+from hermes.ports.files import Files, Output
+from hermes.tools.files import search_python
+from hermes.tools.files.search_found import EARLY, Binary, Found, Row, Wish, held, late_binary
+from hermes.tools.files.search_names import Root, Scope, complaints, filters, records, start
+from hermes.tools.files.search_regex import BadPattern
 
-KEPT: Final = 50_000
-"""Hits that are kept; the rest is counted."""
-
-READ_BYTES: Final = 10 << 20
-SNIFFED: Final = 64 << 10
-COMPLAINTS: Final = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What to look for. `literal` takes the pattern as text, `all_` includes hidden and ignored
-    files, `glob` limits the files by their path below the root."""
-
-    pattern: str
-    glob: Glob | None = None
-    context: int = 0
-    literal: bool = False
-    fold: bool = False
-    all_: bool = False
-
-    @property
-    def multiline(self) -> bool:
-        return "\n" in self.pattern or re.search(r"(?<!\\)(?:\\\\)*\\n", self.pattern) is not None
-
-    @property
-    def hidden(self) -> bool:
-        return self.all_ or (self.glob is not None and self.glob.hidden)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Row:
-    """A line that matches, or (`hit` is false) one beside it; `at` is where in it the hit is."""
-
-    path: str
-    line: int
-    text: str = field(compare=False)
-    hit: bool = field(compare=False)
-    at: int = field(compare=False, default=0)
-
-
-@dataclass(slots=True)
-class Found:
-    """`counts` has all hits by path; `rows` those that were kept."""
-
-    rows: list[Row] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
-    complete: bool = True
-
-    def add(self, row: Row) -> None:
-        if row.hit:
-            self.counts[row.path] += 1
-        if len(self.rows) < KEPT:
-            self.rows.append(row)
-
-
-class BadPattern(ToolError):
-    """The pattern is no regular expression of this engine."""
+PATHS: Final = 500
+"""How many files ripgrep is given by name at once."""
 
 
 class _Text(msgspec.Struct):
@@ -92,12 +30,15 @@ class _Text(msgspec.Struct):
 
 class _Span(msgspec.Struct):
     start: int
+    end: int
 
 
 class _Data(msgspec.Struct):
     path: _Text | None = None
     lines: _Text | None = None
     line_number: int | None = None
+    absolute_offset: int = 0
+    binary_offset: int | None = None
     submatches: list[_Span] = []
 
 
@@ -109,180 +50,222 @@ class _Message(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Message).decode
 
 
-async def search(files: Files, root: str, wish: Wish, found: Found, deadline: float) -> None:
-    """Add to `found` what is in the file or below the folder `root`; raises BadPattern.
+async def search(
+    files: Files, roots: list[Root], wish: Wish, scope: Scope, deadline: float
+) -> Found:
+    """What is in the files or below the folders `roots`.
 
-    Past `deadline` it ends, and `found.complete` is false.
+    Past `deadline` it ends, and `complete` is false. Raises BadPattern, and Binary if there is one
+    root, which is no text.
     """
-    with anyio.move_on_at(deadline) as scope:
-        async with files.ripgrep(_arguments(wish, root)) as output:
-            able = output is not None and await _read(output, root, wish, found)
-        if not able:
-            await _python(files, root, wish, found)
-    if scope.cancelled_caught:
+    found = Found()
+    with anyio.move_on_at(deadline) as inside:
+        for root in roots:
+            try:
+                await _below(files, root, wish, scope, found)
+            except Binary as e:
+                if len(roots) == 1:
+                    raise
+                found.note(e.message)
+    if inside.cancelled_caught:
         found.complete = False
+    return found
 
 
-def _arguments(wish: Wish, root: str) -> list[str]:
-    arguments = ["--json", "--no-config", "--crlf"]
-    if wish.literal:
-        arguments.append("--fixed-strings")
-    elif _needs_pcre(wish.pattern):
+async def _below(files: Files, root: Root, wish: Wish, scope: Scope, found: Found) -> None:
+    at = await start(files, root, scope)
+    if at is None:
+        return
+    # For a file that was named, numbers alone do not tell whether it is binary.
+    counting = wish.counting and root.folder and not wish.regex.spans
+    arguments = [*_arguments(wish, counting), *filters(scope), f"--regexp={wish.regex.rust}", "--"]
+    reader = _Reader(root, wish, scope, found)
+    before = found.counts.total() + found.denied
+    async with files.ripgrep([*arguments, root.inside(at)[0]]) as output:
+        able = output is not None and await (
+            reader.numbers(output) if counting else reader.lines(output)
+        )
+    if not able:
+        await search_python.search(files, root, at, wish, scope, found)
+    elif root.folder and wish.regex.spans:
+        await _drop_binary(files, root, found)
+    elif not root.folder:
+        unsure = wish.regex.spans or before == found.counts.total() + found.denied
+        if unsure and await _with_nul(files, [root.path]):
+            raise Binary(root.path)
+
+
+def _arguments(wish: Wish, counting: bool) -> list[str]:
+    arguments = ["--count", "--null", "--with-filename"] if counting else ["--json", "--no-mmap"]
+    if not wish.regex.returns:
+        arguments.append("--crlf")
+    if wish.regex.looks:
         arguments.append("--pcre2")
     if wish.fold:
         arguments.append("--ignore-case")
-    if wish.hidden:
-        arguments += ["--hidden", "--glob=!.git"]
-    if wish.all_:
-        arguments.append("--no-ignore")
-    if wish.multiline and not wish.literal:
-        arguments.append("--multiline")
-    if wish.context:
+    if wish.regex.spans:
+        # Over lines it would look for a NUL in some places only; see `_drop_binary`.
+        arguments += ["--multiline", "--text"]
+    if wish.context and not counting:
         arguments.append(f"--context={wish.context}")
-    return [*arguments, f"--regexp={wish.pattern}", "--", root]
+    return arguments
 
 
-def _needs_pcre(pattern: str) -> bool:
-    return re.search(r"\(\?<?[=!]|\\[1-9]", pattern) is not None
+async def _drop_binary(files: Files, root: Root, found: Found) -> None:
+    """Take out what was found over lines in binary files below `root`."""
+    paths = [path for path in found.counts if path.startswith(root.path)]
+    for at in range(0, len(paths), PATHS):
+        binary = await _with_nul(files, paths[at : at + PATHS])
+        found.rows = [row for row in found.rows if row.path not in binary]
+        for path in binary:
+            del found.counts[path]
 
 
-async def _read(output: Output, root: str, wish: Wish, found: Found) -> bool:
-    """False if this ripgrep was built without what the pattern needs."""
-    rest = b""
-    while piece := await output.receive():
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            if line.startswith((b'{"type":"match"', b'{"type":"context"')):
-                _note(_decode(line), root, wish, found)
-    code, said = await output.end()
-    if code != 2:
+async def _with_nul(files: Files, paths: list[str]) -> set[str]:
+    """Those of `paths` that have a NUL byte in them."""
+    arguments = ["--no-config", "--text", "--files-with-matches", "--null", r"--regexp=\x00"]
+    async with files.ripgrep([*arguments, "--", *paths]) as output:
+        if output is None:
+            return set()
+        return {os.fsdecode(name) async for name in records(output)}
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Takes what ripgrep says about one root; its files come one after the other."""
+
+    root: Root
+    wish: Wish
+    scope: Scope
+    found: Found
+    path: str = ""
+    take: str = "no"
+    rows: list[Row] = field(default_factory=list)
+    early: bool = False
+    beyond: bool = False
+    uncounted: int = 0
+
+    async def numbers(self, output: Output) -> bool:
+        """Paths and their counts; False if this ripgrep lacks what the pattern needs."""
+        rest = b""
+        while piece := await output.receive():
+            *lines, rest = (rest + piece).split(b"\n")
+            joined = b""
+            for line in lines:
+                # A name may hold newlines, a number none.
+                joined += line
+                name, ended, number = joined.partition(b"\0")
+                if not ended:
+                    joined += b"\n"
+                    continue
+                joined = b""
+                self._count(os.fsdecode(name), int(number))
+            rest = joined + rest
+        return await self._ended(output)
+
+    def _count(self, path: str, number: int) -> None:
+        self.path = path
+        self.take = self.scope.takes(self.root, self.root.below(path))
+        self._add(number)
+
+    def _add(self, number: int) -> None:
+        """Count hits in the file whose rows are not wanted."""
+        if self.take == "yes":
+            self.found.counts[self.path] += number
+        elif self.take == "denied":
+            self.found.denied += number
+
+    async def lines(self, output: Output) -> bool:
+        """Lines, as JSON; False if this ripgrep lacks what the pattern needs."""
+        async for line in records(output, b"\n"):
+            if line.startswith(b'{"type":"begin"'):
+                self._begin(_decode(line).data)
+            elif self.take == "no" or line.startswith(b'{"type":"summary"'):
+                continue
+            elif self.beyond and not line.startswith(b'{"type":"end"'):
+                # Its rows would not be kept, so a number is enough.
+                self.uncounted += line.startswith(b'{"type":"match"')
+            elif line.startswith(b'{"type":"end"'):
+                self._end(_decode(line).data)
+            else:
+                self._lines(_decode(line))
+        return await self._ended(output)
+
+    def _begin(self, data: _Data) -> None:
+        self.path = data.path.plain() if data.path else self.root.path
+        below = self.root.below(self.path) if self.root.folder else ""
+        self.take = self.scope.takes(self.root, below)
+        self.rows = []
+        self.early = False
+        self.uncounted = 0
+        single = self.root.folder and not self.wish.regex.spans
+        self.beyond = single and self.found.past(self.path)
+
+    def _end(self, data: _Data) -> None:
+        if data.binary_offset is not None:
+            if not self.root.folder:
+                raise Binary(self.path)
+            if self.early and self.take == "yes" and data.binary_offset >= EARLY:
+                self.found.note(late_binary(self.path))
+            return
+        if self.uncounted:
+            self._add(self.uncounted)
+        for row in self.rows:
+            if self.take == "denied":
+                self.found.denied += row.hit
+            else:
+                self.found.add(row)
+
+    def _lines(self, message: _Message) -> None:
+        data = message.data
+        raw = data.lines.plain() if data.lines else ""
+        first = data.line_number or 1
+        hit = message.type == "match"
+        self.early |= hit and data.absolute_offset + _size(raw) <= EARLY
+        texts = raw.removesuffix("\n").split("\n")
+        if not hit:
+            self.rows += [held(self.path, first + n, text, None) for n, text in enumerate(texts)]
+            return
+        starts = _starts(raw, texts, data.submatches)
+        rows = [held(self.path, first + n, text, starts.get(n)) for n, text in enumerate(texts)]
+        self.rows += rows
+
+    async def _ended(self, output: Output) -> bool:
+        code, said = await output.end()
+        if code != 2:
+            return True
+        if "PCRE2 is not available" in said:
+            return False
+        wrong = ("regex parse error", "PCRE2: error", "the literal", "exceeds size limit")
+        if any(each in said for each in wrong):
+            raise BadPattern(said.strip().split("\n")[-1].removeprefix("rg: "))
+        for each in complaints(said):
+            self.found.note(each)
         return True
-    if "PCRE2 is not available" in said:
-        return False
-    if "regex parse error" in said or "PCRE2" in said or "the literal" in said:
-        raise BadPattern(said.strip().split("\n")[-1])
-    complaints = [line.removeprefix("rg: ") for line in said.split("\n") if line][:COMPLAINTS]
-    found.notes += [f"not searched: {visible(c)}" for c in complaints]
-    return True
 
 
-def _note(message: _Message, root: str, wish: Wish, found: Found) -> None:
-    data = message.data
-    path = data.path.plain() if data.path else root
-    below = path.removeprefix(root.rstrip("/") + "/")
-    if wish.glob is not None and path != root and not wish.glob.match(below):
-        return
-    text = data.lines.plain() if data.lines else ""
-    hit = message.type == "match"
-    first = data.line_number or 1
-    # Offsets are in bytes; for the window that is shown, near is good enough.
-    start = data.submatches[0].start if data.submatches else 0
-    for n, line in enumerate(text.removesuffix("\n").split("\n")):
-        counted = hit and n == 0
-        row = Row(path, first + n, line.removesuffix("\r"), hit, start if counted else 0)
-        if counted or not hit:
-            found.add(row)
-        elif len(found.rows) < KEPT:
-            found.rows.append(row)
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
-async def _python(files: Files, root: str, wish: Wish, found: Found) -> None:
-    """The same without ripgrep. A pattern that takes for ever is ended at the deadline."""
-    regex = _compiled(wish)
-    stat = await files.stat(root)
-    if stat is not None and stat.kind == "folder":
-        names = await listing(files, root, wish.glob, all_=wish.all_)
-        found.notes += names.notes
-        found.complete = found.complete and names.complete
-        paths = [
-            (f"{root.rstrip('/')}/{path}", entry.size)
-            for path, entry in names.entries
-            if entry.kind == "file" and (wish.glob is None or wish.glob.match(path))
-        ]
-    else:
-        paths = [(root, 0)]
-    for path, size in paths:
-        if size > READ_BYTES:
-            found.notes.append(f"not searched, over 10 MB: {path}")
-            continue
-        try:
-            data, _ = await files.read(path, limit=READ_BYTES)
-        except FileFault as e:
-            found.notes.append(f"not searched: {e}")
-            continue
-        if b"\0" in data[:SNIFFED] and sniff(data[:SNIFFED], whole=False) is None:
-            continue
-        # In a process of its own: `re` cannot be stopped, and would hold all of Hermes up.
-        rows = await anyio.to_process.run_sync(
-            _rows, path, _decoded(data), regex, wish, cancellable=True
-        )
-        for row in rows:
-            found.add(row)
+def _starts(raw: str, texts: list[str], spans: list[_Span]) -> dict[int, int]:
+    """The lines on which hits begin, each with the place in it, in characters."""
+    if len(texts) == 1:
+        return {0: _characters(raw, spans[0].start) if spans else 0}
+    found: dict[int, int] = {}
+    n, begin = 0, 0
+    sizes = [_size(text) + 1 for text in texts]
+    for span in spans:
+        while n + 1 < len(texts) and span.start >= begin + sizes[n]:
+            begin += sizes[n]
+            n += 1
+        if n not in found:
+            found[n] = _characters(texts[n], span.start - begin)
+    return found or {0: 0}
 
 
-def _decoded(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _compiled(wish: Wish) -> re.Pattern[str]:
-    pattern = re.escape(wish.pattern) if wish.literal else wish.pattern
-    flags = re.MULTILINE | (re.IGNORECASE if wish.fold else 0)
-    if not wish.literal and re.search(r"\\[pPz]|\[\[:", pattern):
-        raise ToolError(
-            f"{pattern!r} needs ripgrep, which is not installed here. Use classes like [a-z]."
-        )
-    try:
-        return re.compile(pattern, flags)
-    except re.error as e:
-        raise BadPattern(str(e)) from e
-
-
-def _rows(path: str, text: str, regex: re.Pattern[str], wish: Wish) -> list[Row]:
-    lines = text.removesuffix("\n").split("\n") if text else []
-    bare = [line.removesuffix("\r") for line in lines]
-    hits: dict[int, int] = {}
-    extra: set[int] = set()
-    if wish.multiline and not wish.literal:
-        joined = "\n".join(bare)
-        for match in regex.finditer(joined):
-            first = joined.count("\n", 0, match.start())
-            hits.setdefault(first, match.start() - (joined.rfind("\n", 0, match.start()) + 1))
-            extra.update(range(first + 1, joined.count("\n", 0, max(match.end() - 1, 0)) + 1))
-    else:
-        for n, line in enumerate(bare):
-            if (found := regex.search(line)) is not None:
-                hits[n] = found.start()
-    near = {m for n in hits for m in range(n - wish.context, n + wish.context + 1)} - hits.keys()
-    rows = [Row(path, n + 1, bare[n], True, at) for n, at in hits.items()]
-    shown = [n for n in near if 0 <= n < len(bare) and n not in extra]
-    rows += [Row(path, n + 1, bare[n], False) for n in shown]
-    return [*rows, *(Row(path, n + 1, bare[n], False) for n in extra - hits.keys())]
-
-
-async def probes(
-    files: Files,
-    roots: list[str],
-    wish: Wish,
-    deadline: float,
-    readable: Callable[[str], bool],
-) -> str | None:
-    """What would have been found otherwise, if nothing was; only in files that are `readable`."""
-    said = []
-    variants = [
-        ("with another case", replace(wish, fold=True, context=0)),
-        ("in hidden or ignored files", replace(wish, all_=True, context=0)),
-    ]
-    if not wish.literal and re.search(r"[.*+?()\[\]{}|\\^$]", wish.pattern):
-        variants.append(("if the pattern is taken as plain text", replace(wish, literal=True)))
-    for what, variant in variants:
-        found = Found()
-        try:
-            for root in roots:
-                await search(files, root, variant, found, deadline)
-        except ToolError:
-            continue
-        if total := sum(count for path, count in found.counts.items() if readable(path)):
-            said.append(f"{total} {what}")
-    return f"Nothing matches, but there are {', '.join(said)}." if said else None
+def _characters(text: str, size: int) -> int:
+    """How many characters of `text` its first `size` bytes are."""
+    if text.isascii():
+        return size
+    return len(text.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape"))

@@ -1,6 +1,5 @@
 """Which files this session knows whole, by content: an overwrite of anything else is refused."""
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -55,9 +54,9 @@ class SeenFiles:
     def __init__(self) -> None:
         self._known: OrderedDict[Path, _Known] = OrderedDict()
 
-    def note(self, path: Path, data: bytes) -> None:
-        """Remember that the model knows `path` to hold exactly `data`."""
-        self._keep(path, _Known(hashlib.sha256(data).digest(), whole=True))
+    def note(self, path: Path, sha256: bytes) -> None:
+        """Remember that the model knows `path` to hold exactly the data with this hash."""
+        self._keep(path, _Known(sha256, whole=True))
 
     def note_lines(
         self,

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -10,13 +11,12 @@ import anyio
 
 from hermes.core.errors import ToolError
 from hermes.ports.checkpoint import ChangeOrigin, Checkpoints
-from hermes.ports.files import Change, Committed, Files, FileStat, Move, Remove, Write
+from hermes.ports.files import Change, Committed, Files, FileStat, Move, Remove
 from hermes.ports.tool import ToolContext
 from hermes.safety.paths import PathPolicy
 from hermes.tools.files.edits import Region
 from hermes.tools.files.encoding import Encoding, sniff
 from hermes.tools.files.path_locks import PathLocks
-from hermes.tools.files.place import locate
 from hermes.tools.files.seen import SeenFiles
 
 T = TypeVar("T")
@@ -71,17 +71,7 @@ class Workspace:
     async def unshown(self, path: str) -> TextFile:
         """The file to replace whole, nothing of which will be shown; raises as `text`."""
         data, stat = await self.files.read(path, limit=EDIT_BYTES)
-        encoding = sniff(data[:SNIFFED], whole=len(data) <= SNIFFED)
-        if encoding is None:
-            raise ToolError(f"{path} is a binary file; it cannot be edited as text.")
-        return TextFile(
-            path=path,
-            data=data,
-            text=encoding.decode(data),
-            encoding=encoding,
-            stat=stat,
-            sha256=hashlib.sha256(data).digest(),
-        )
+        return await apart(partial(_text_file, path, data, stat), len(data))
 
     async def commit(self, context: ToolContext, tool: str, changes: Sequence[Change]) -> Committed:
         """Make `changes`, all or none, so that they can be undone.
@@ -108,17 +98,15 @@ class Workspace:
             # It is done, and must be known to be, even if the turn is stopped now.
             deadline = anyio.current_time() + NOTED_SECONDS
             with anyio.CancelScope(shield=True, deadline=deadline):
-                await self._checkpoints.after(origin, await self._left(changes))
+                await self._checkpoints.after(origin, await self._left(changes, made))
         return made
 
-    async def _left(self, changes: Sequence[Change]) -> dict[str, bytes | None]:
+    async def _left(self, changes: Sequence[Change], made: Committed) -> dict[str, bytes | None]:
         """sha256 of what stands at each path now, None for nothing; a file that is too large to be
         hashed is left out."""
-        left: dict[str, bytes | None] = {}
+        left: dict[str, bytes | None] = {**made.written}
         for change in changes:
             match change:
-                case Write():
-                    left[change.path] = hashlib.sha256(change.data).digest()
                 case Remove():
                     left[change.path] = None
                 case Move():
@@ -129,18 +117,25 @@ class Workspace:
         return left
 
 
+def _text_file(path: str, data: bytes, stat: FileStat) -> TextFile:
+    encoding = sniff(data[:SNIFFED], whole=len(data) <= SNIFFED)
+    if encoding is None:
+        raise ToolError(f"{path} is a binary file; it cannot be edited as text.")
+    return TextFile(
+        path=path,
+        data=data,
+        text=encoding.decode(data),
+        encoding=encoding,
+        stat=stat,
+        sha256=hashlib.sha256(data).digest(),
+    )
+
+
 async def apart(work: Callable[[], T], size: int) -> T:
     """`work` on `size` characters; in a thread unless that would cost more than the work."""
     if size <= INLINE:
         return work()
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-
-async def named(files: Files, raw: object, cwd: str) -> tuple[str, ...]:
-    """The file that `raw` means, and its name itself if that is a link: either may be one that a
-    person is asked about. Raises ToolError."""
-    meant = str(await locate(files, raw, cwd))
-    return tuple(dict.fromkeys((meant, str(await locate(files, raw, cwd, entry=True)))))
 
 
 def touched(change: Change) -> tuple[str, ...]:
@@ -157,6 +152,8 @@ def outside(raw: object, path: str, cwd: str) -> str | None:
 
 def refuse_surrogates(text: str) -> None:
     """Raises ToolError if `text`, written by a model, has half a character in it."""
+    if text.isascii():
+        return
     try:
         text.encode()
     except UnicodeEncodeError as e:

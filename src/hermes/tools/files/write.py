@@ -18,13 +18,13 @@ from hermes.safety.redact import carries_mask
 from hermes.tools.files.checks.checker import Checker
 from hermes.tools.files.encoding import UTF_8
 from hermes.tools.files.endings import keep_endings
+from hermes.tools.files.place import named
 from hermes.tools.files.seen import UNCHANGED, UNKNOWN, SeenFiles
 from hermes.tools.files.specs import WRITE_FILE
 from hermes.tools.files.workspace import (
     TextFile,
     Workspace,
     encoded,
-    named,
     outside,
     refuse_surrogates,
 )
@@ -106,7 +106,7 @@ class WriteFile:
             return nothing | {"error": f"{path} was not written: {e.reason}."}
         except ToolError as e:
             return nothing | {"error": str(e)}
-        seen.note(Path(path), data)
+        seen.note(Path(path), made.written[path])
         keys: dict[str, Any] = {
             "bytes_written": len(data),
             "dirs_created": bool(made.folders),

@@ -1,5 +1,1 @@
-"""The `terminal` tool: shell commands for a model."""
-
-from hermes.tools.terminal.command import Terminal
-
-__all__ = ["Terminal"]
+"""`terminal` and `process`: commands in a shell, and those in the background."""

@@ -36,10 +36,10 @@ MESSAGES: Final = {
     "python": "Python {version}.",
     "python_untested": "Python {version} is not tested; {oldest} to {newest} are.",
     "python_untested_hint": "If something breaks, try one of those.",
-    "sandbox": (
-        "This version has no sandbox: a command that is allowed can do all that you can, "
-        "and read your files and keys."
-    ),
-    "sandbox_hint": "Read each command before you allow it, or run Hermes in a container.",
-    "not_checked": "Database and model were not checked: they need the configuration.",
+    "sandbox": "Commands run in a sandbox: level {level}, by {engine}.",
+    "sandbox_off": "Commands run without a sandbox, as it is configured.",
+    "sandbox_off_hint": "To have one: hermes config set terminal.local.sandbox protect",
+    "sandbox_none": "No sandbox works here ({why}); commands can do all that you can.",
+    "sandbox_none_hint": "Install bubblewrap.",
+    "not_checked": "Database, model and sandbox were not checked: they need the configuration.",
 }

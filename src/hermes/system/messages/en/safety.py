@@ -8,8 +8,5 @@ MESSAGES: Final = {
     "home": "it is in Hermes's own home, and may instruct or start it",
     "runs": "it is run by itself, later, by the shell, git or the desktop",
     "instructions": "it instructs agents that work here",
-    "question": "Asked because:\n{reasons}",
     "one": "{path}: {reason}",
-    "nobody": "a person has to allow this, and nobody is there:\n{reasons}\nRun it in a chat, or "
-    "write other files.",
 }

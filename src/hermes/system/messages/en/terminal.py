@@ -11,6 +11,10 @@ MESSAGES: Final = {
     "not_started": "The command could not be started: {reason}. Nothing was run.",
     "no_folder": "{path} is not an existing folder; nothing was run.",
     "no_folder_hint": "Pass an existing folder.",
+    "appeared": "New since this session began, and not covered by its sandbox: {paths}. Look at "
+    "what it holds before anything else runs it.",
+    "outside": "Run this one again, outside of the sandbox?",
+    "shell_ended": "The shell ended while it started; nothing was run.",
     "no_state": "The shell did not tell its state when it started; nothing was run.",
     "no_profile": "The profile files of the shell failed or took more than {seconds} seconds; the "
     "shell was started without them.",

@@ -4,7 +4,6 @@ from typing import Final
 
 MESSAGES: Final = {
     "allow": "Allow {tool}?",
-    "refused": "the user said no.",
     "nobody": (
         "nobody is there to allow it. Run it in a chat, or start Hermes with --yolo to allow "
         "everything."

@@ -4,16 +4,15 @@ Its parts are imported when they are first used: 30 ms that a run which writes n
 """
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
-from anyio.abc import TaskGroup
 
 from hermes.core.clock import Clock
 from hermes.core.errors import Bug
 from hermes.system.config.sections import LspSection
 from hermes.system.process import Reaper
+from hermes.system.tasks import SideTasks
 
 if TYPE_CHECKING:
     from hermes.tools.files.checks.lint import Lint
@@ -39,30 +38,23 @@ class Checker:
         self._env = env
         self._clock = clock
         self._running: Programs | None = None
-        self._group: TaskGroup | None = None
+        self._tasks: SideTasks | None = None
         self._servers: LanguageServers | None = None
 
     async def __aenter__(self) -> Self:
-        self._group = await anyio.create_task_group().__aenter__()
+        self._tasks = await SideTasks().__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        group, servers = self._group, self._servers
-        self._group = self._servers = None
-        if group is None:
+    async def __aexit__(self, *_: object) -> None:
+        tasks, servers = self._tasks, self._servers
+        self._tasks = self._servers = None
+        if tasks is None:
             return
         try:
             if servers is not None:
                 await servers.aclose()
         finally:
-            group.cancel_scope.cancel()
-            # What went wrong inside is nothing of the servers', and goes on as it is.
-            await group.__aexit__(None, None, None)
+            await tasks.__aexit__()
 
     async def gate(self, path: str, old: str | None, new: str) -> str | None:
         """See `syntax.gate`."""
@@ -86,7 +78,7 @@ class Checker:
         """See `lsp.pool.LanguageServers.diagnostics`."""
         if not self._settings.enabled:
             return None
-        if self._group is None:
+        if self._tasks is None:
             raise Bug("language servers live inside `async with Checker(...)`")
         if self._servers is None:
             # lazy: see above
@@ -98,7 +90,7 @@ class Checker:
                 reaper=self._reaper,
                 env=self._env,
                 clock=self._clock,
-                group=self._group,
+                group=self._tasks.group,
             )
         return await self._servers.diagnostics(path, old, new, workspace)
 

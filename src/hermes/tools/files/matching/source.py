@@ -34,7 +34,8 @@ _LINES_SHOWN: Final = 24
 
 def flat(text: str) -> str:
     """`text` with `\\n` for each `\\r\\n`."""
-    return text.replace("\r\n", "\n")
+    # One character is looked for ten times as fast as two.
+    return text.replace("\r\n", "\n") if "\r" in text else text
 
 
 def margin(line: str) -> str:
@@ -69,7 +70,7 @@ class Source:
 
     @cached_property
     def crlf(self) -> bool:
-        return "\r\n" in self.whole
+        return "\r" in self.whole and "\r\n" in self.whole
 
     def shown(self, text: str) -> str:
         """`text`, from a model, as the flat text would have it."""

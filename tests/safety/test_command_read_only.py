@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes.stores.checkpoints.read_only import proven_read_only
+from hermes.safety.commands.read_only import proven_read_only
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,10 @@ from hermes.stores.checkpoints.read_only import proven_read_only
         "git diff HEAD -- src",
         "ls missing 2>/dev/null",
         "ls missing 2>&1 | wc -l",
+        "for f in a b; do cat $f; done",
+        "wc -l $(ls)",
+        "/bin/ls",
+        "cat $x",
     ],
 )
 def test_a_command_that_only_reads_is_proven_to(command: str) -> None:
@@ -64,6 +68,13 @@ def test_a_command_that_only_reads_is_proven_to(command: str) -> None:
         "cat a > /dev/null > b",
         "./ls",
         "python -c 'print(1)'",
+        "FOO=1 ls",
+        "env ls",
+        "git $x",
+        "$x",
+        "ls <> a",
+        "{ ls; } > a",
+        "f() { rm a; }; f",
     ],
 )
 def test_everything_else_is_not(command: str) -> None:

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from hermes.ports.terminal import SPILL_BYTES
+CONTINUATIONS: Final = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that begin no character."""
+
+OpenSpill = Callable[[], tuple[int, Path]]
 
 HEAD_SHARE: Final = 0.4
 """Part of the limit that the head takes."""
@@ -14,11 +17,12 @@ HEAD_SHARE: Final = 0.4
 class Capture:
     """Takes output piece by piece; up to `limit` bytes it is kept whole and no file is made.
 
-    `open_spill` makes the file for longer output and returns its descriptor and path. If it raises
-    OSError, or the disk fills up later, there is no file, and `path` is None.
+    `open_spill` makes the file for longer output, which takes the first `room` bytes, and returns
+    its descriptor and path. If it raises OSError, or the disk fills up later, there is no file, and
+    `path` is None.
     """
 
-    def __init__(self, limit: int, open_spill: Callable[[], tuple[int, Path]]) -> None:
+    def __init__(self, limit: int, open_spill: OpenSpill, room: int) -> None:
         self._limit = limit
         self._head_size = int(limit * HEAD_SHARE)
         self._tail_size = limit - self._head_size
@@ -26,22 +30,27 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()
         self._fd = -1
-        self._room = SPILL_BYTES
+        self._room = room
         self.total = 0
+        self.characters = 0
         self.path: Path | None = None
 
     def add(self, data: bytes) -> None:
         """Take the next piece."""
         whole = self.total <= self._limit
         self.total += len(data)
+        self.characters += len(data if data.isascii() else data.translate(None, CONTINUATIONS))
         if whole:
             self._head += data
             if self.total > self._limit:
                 self._overflow()
             return
         self._spill(data)
-        self._tail += data
-        self._trim(4 * self._tail_size)
+        if len(data) >= self._tail_size:
+            self._tail[:] = data[-self._tail_size :]
+        else:
+            self._tail += data
+            self._trim(4 * self._tail_size)
 
     def close(self) -> tuple[bytes, bytes]:
         """The head and the tail; the tail is empty if the head is all there was."""

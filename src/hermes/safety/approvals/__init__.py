@@ -1,0 +1,1 @@
+"""The steps of the chain that decides about every call, each in a few lines."""

@@ -1,0 +1,1 @@
+"""What a shell command would do, from its text alone: parsed, taken apart, judged."""

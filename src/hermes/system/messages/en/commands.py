@@ -1,0 +1,75 @@
+"""What a command is, in one sentence for the person and the model, by family."""
+
+from typing import Final
+
+MESSAGES: Final = {
+    "nothing": "no rule is met",
+    # the verb `approvals check`
+    "nothing_given": "Say which command to check, or --jsonl to read them from stdin.",
+    "not_a_string": "this line is not a JSON string",
+    # the text itself
+    "unparsed": "it cannot be read as a whole: {why}",
+    "odd_text": "it holds signs that are not seen, or that pass for others",
+    # no mode lets these run
+    "remove_root": "it removes a whole system folder, a home, or Hermes itself",
+    "make_filesystem": "it makes a new file system, and what was there is lost",
+    "write_disk": "it writes to a disk past its file system",
+    "fork_bomb": "it starts copies of itself without end",
+    "kill_everything": "it signals every process there is",
+    "power": "it shuts down or restarts the machine",
+    # removing
+    "recursive_delete": "it deletes folders with all that is in them",
+    "delete_protected": "it deletes files of the system or with secrets",
+    "bulk_delete": "it deletes what another command lists",
+    "find_delete": "it deletes what a search finds",
+    "sync_delete": "it deletes at the target what the source has not",
+    "overwrite_files": "it overwrites files so that nothing brings them back",
+    "truncate_file": "it empties a file",
+    "raw_copy": "it copies bytes past the file system",
+    "disk_tool": "it changes disks, partitions or volumes",
+    # writing
+    "write_system": "it writes the system's configuration",
+    "write_startup": "it writes what is run later, by a shell, a desktop or git",
+    "write_credentials": "it writes keys or passwords, or where they are kept",
+    "write_env_file": "it writes a file of settings and secrets",
+    "write_own_settings": "it writes the settings of Hermes",
+    "world_writable": "it lets everybody write",
+    "runs_as_owner": "it makes a program run with its owner's rights",
+    "change_owner": "it changes the owner of a whole tree",
+    "made_executable": "it makes a file a program and starts it at once",
+    # the machine
+    "stop_service": "it stops or restarts a service",
+    "kill_by_name": "it kills processes by name, without letting them end",
+    "kill_by_search": "it kills what a search finds",
+    "stop_hermes": "it stops, updates or removes Hermes",
+    "remove_schedule": "it removes all scheduled commands",
+    "replace_schedule": "it replaces the scheduled commands",
+    "firewall": "it changes the firewall",
+    "accounts": "it changes accounts or who may be root",
+    "kernel_module": "it changes the running kernel",
+    "sudo_option": "it lets sudo take a password from elsewhere, or opens a shell as root",
+    "windows_system": "it changes Windows itself",
+    # tools
+    "git_discard": "it discards changes that git keeps nowhere else",
+    "git_force_push": "it rewrites or removes a branch on the remote",
+    "git_delete_branch": "it removes a branch whether merged or not",
+    "git_rewrite": "it rewrites history, or removes what could bring it back",
+    "cluster_delete": "it deletes things of a cluster",
+    "cloud_delete": "it deletes things in a cloud",
+    "hosting_delete": "it deletes things where the code is hosted",
+    "database_delete": "it deletes data of a database",
+    "uninstall": "it removes installed packages",
+    "stop_container": "it stops or removes containers or their data",
+    "other_daemon": "it speaks to another container daemon",
+    "host_access": "it lets a container reach the whole machine",
+    # code
+    "remote_code": "it runs what was just downloaded",
+    "decoded_code": "it runs what was just decoded",
+    "unknown_code": "it runs text that is known only when it runs",
+    "unknown_program": "its program is known only when it runs",
+    "inline_code": "it runs program text that could not be shown to be harmless",
+    "runs_program": "an option or a variable makes it run another program",
+    "sends_secret": "it sends secrets away",
+    "cloud_metadata": "it asks for the keys of the cloud machine",
+    "remote_shell": "it gives a shell to another machine",
+}

@@ -1,0 +1,1 @@
+"""The sandbox of the operating system in which commands of this machine run."""

@@ -1,0 +1,1 @@
+"""`execute_code`: Python in a kernel that lasts as long as its session."""
