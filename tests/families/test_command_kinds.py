@@ -1,8 +1,8 @@
 """Commands that hang, and what a person reads when they are ended: fault family cmd-hang."""
 
+import fcntl
 import signal
 import time
-from pathlib import Path
 
 import anyio
 import pytest
@@ -18,20 +18,22 @@ pytestmark = pytest.mark.anyio
 
 
 def test_ctrl_c_says_stopped_only_when_the_command_is_gone(program: Program) -> None:
-    call = replies.calls(("terminal", {"command": "trap '' INT TERM; echo $$ > pid; sleep 60"}))
+    # All that comes of the command holds the lock; its process numbers are the sandbox's own.
+    command = "trap '' INT TERM; exec 9>lock; flock -n 9; echo up >begun; sleep 60"
+    call = replies.calls(("terminal", {"command": command}))
     with ScriptedModel([call]) as model:
         program.configure(model.base_url, "approvals:\n  mode: off\n")
         process = program.start("-z", "hi")
-        pid = program.cwd / "pid"
+        begun = program.cwd / "begun"
         end = time.monotonic() + 20
-        while not (pid.exists() and pid.read_text(encoding="utf-8").strip()):
+        while not begun.exists():
             assert time.monotonic() < end
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert b"stopped" in err
-    shell = pid.read_text(encoding="utf-8").strip()
-    assert not Path(f"/proc/{shell}").exists()
+    with (program.cwd / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @pytest.mark.parametrize(

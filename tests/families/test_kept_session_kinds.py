@@ -54,7 +54,8 @@ def test_a_command_that_ends_hermes_itself_is_not_run_again(program: Program) ->
         return replies.calls(("terminal", {"command": command}))
 
     with ScriptedModel(script) as model:
-        program.configure(model.base_url, YOLO)
+        # In the sandbox no command sees Hermes.
+        program.configure(model.base_url, f"{YOLO}terminal:\n  local:\n    sandbox: off\n")
         processes.append(program.start("-z", "restart"))
         processes[0].communicate(timeout=20)
         run = program.run("-c", "-z", "well?")

@@ -203,7 +203,7 @@ async def test_stop_is_quick_while_a_tool_works_in_a_thread(rig: Rig) -> None:
 
 
 async def test_stop_ends_the_command_and_the_next_turn_knows(rig: Rig) -> None:
-    command = "echo $$ > pid; sleep 60; echo late >> late"
+    command = "echo $BASHPID > pid; sleep 60; echo late >> late"
     async with terminal_tool(rig):
         with ScriptedModel([replies.calls(("terminal", {"command": command})), "fine"]) as model:
             async with busy(rig, model, CallState) as session:

@@ -63,9 +63,13 @@ DEEP = [
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     def seconds(length: int) -> float:
         text = (piece * (length // len(piece) + 1))[:length]
-        start = time.process_time()
-        classify(text)
-        return time.process_time() - start
+
+        def once() -> float:
+            start = time.process_time()
+            classify(text)
+            return time.process_time() - start
+
+        return min(once() for _ in range(3))
 
     # Eight times the text, where a square would take 64 times as long.
     assert seconds(LONG // 4) < 24 * max(seconds(LONG // 32), 0.01) + 0.1

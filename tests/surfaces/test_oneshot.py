@@ -159,9 +159,11 @@ def test_one_interrupt_stops_the_turn_and_says_so_when_all_is_quiet(program: Pro
 
 
 def test_an_interrupt_ends_the_command_that_runs_and_its_children(program: Program) -> None:
-    call = replies.calls(("terminal", {"command": "setsid sleep 4242 & sleep 4242"}))
+    call = replies.calls(("terminal", {"command": "sh run.sh"}))
     with ScriptedModel([call]) as model:
         program.configure(model.base_url, "approvals:\n  mode: off\n")
+        script = program.cwd / "run.sh"
+        script.write_text("setsid sleep 4242 &\nsleep 4242\n", encoding="utf-8")
         process = program.start("-z", "hi")
         model.wait_for_request(1)
         wait_until(lambda: len(processes("sleep 4242", program)) == 2)

@@ -84,10 +84,10 @@ def test_an_unknown_tool_is_answered_as_a_model_would_be(program: Program) -> No
 
 
 def test_a_result_of_several_lines_is_still_one_line(program: Program) -> None:
-    (program.cwd / "big.txt").write_text(f"{'y' * 90}\n" * 5000, encoding="utf-8")
     (program.home).mkdir()
-    (program.home / "config.yaml").write_text("file_read_max_chars: 10000000\n", encoding="utf-8")
-    wish = {"tool": "search_files", "args": {"pattern": "y", "limit": 5000}}
+    config = "tool_output:\n  max_bytes: 1000000\n"
+    (program.home / "config.yaml").write_text(config, encoding="utf-8")
+    wish = {"tool": "terminal", "args": {"command": "seq 1 40000"}}
     (answer,) = lines(program, wish)
     assert isinstance(answer, str)
     assert answer.startswith("<persisted-output>\n")
