@@ -1,7 +1,7 @@
-"""The reference implementation's own cases of the four file tools, through the dispatcher.
+"""The reference implementation's own cases of files, commands and code, through the dispatcher.
 
-A case passes, or stands in `file_tools_deviations.toml` with the better behaviour named; one that
-stands there and passes is a failure too.
+A case passes, or stands in the `*_deviations.toml` beside its file with the better behaviour named;
+one that stands there and passes is a failure too.
 """
 
 import json
@@ -14,33 +14,38 @@ import pytest
 from reference_cases import Place, differences, results, variables_of
 
 CASES: Final = Path(__file__).parent.parent / "cases"
+SETS: Final = ("file_tools", "terminal_tools")
 ROWS: Final = [
-    json.loads(line)
-    for line in (CASES / "file_tools.jsonl").read_text(encoding="utf-8").splitlines()
+    (each, json.loads(line))
+    for each in SETS
+    for line in (CASES / f"{each}.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-DEVIATIONS: Final = tomllib.loads(
-    (CASES / "file_tools_deviations.toml").read_text(encoding="utf-8")
-)
+DEVIATIONS: Final = {
+    each: tomllib.loads((CASES / f"{each}_deviations.toml").read_text(encoding="utf-8"))
+    for each in SETS
+}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+@pytest.mark.parametrize(("kind", "row"), ROWS, ids=[row["id"] for _, row in ROWS])
 async def test_a_case_gives_what_the_reference_gives_or_something_better(
-    row: dict[str, Any], tmp_path: Path
+    kind: str, row: dict[str, Any], tmp_path: Path
 ) -> None:
+    deviations = DEVIATIONS[kind]
     place = Place(tmp_path)
     place.make(row["setup"])
     found = await results(row, place, variables_of(row, place))
-    wrong = differences(row, place, found[-1], DEVIATIONS["everywhere"])
-    if row["id"] in DEVIATIONS["cases"]:
+    wrong = differences(row, place, found[-1], deviations["everywhere"])
+    if row["id"] in deviations["cases"]:
         assert wrong, f"{row['id']} is listed as a deviation and is none"
     else:
         assert not wrong, f"{row['id']}: {'; '.join(wrong)}; result {found[-1]}"
 
 
-def test_every_deviation_names_a_case_and_a_reason() -> None:
-    assert set(DEVIATIONS["cases"]) <= {row["id"] for row in ROWS}
+@pytest.mark.parametrize("kind", SETS)
+def test_every_deviation_names_a_case_and_a_reason(kind: str) -> None:
+    assert set(DEVIATIONS[kind]["cases"]) <= {row["id"] for each, row in ROWS if each == kind}
     assert all(
         isinstance(reason, str) and reason
-        for each in DEVIATIONS.values()
+        for each in DEVIATIONS[kind].values()
         for reason in each.values()
     )
