@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes.agent.results import budget, lines_of
+from hermes.ports.tool import ToolContext, ToolOutput
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
 from rig import Rig, say
@@ -83,3 +85,21 @@ def test_a_larger_window_never_gets_less(window: int) -> None:
     smaller, larger = budget(window), budget(window + 1_000)
     assert smaller.result <= larger.result <= 100_000
     assert smaller.result < smaller.step <= larger.step <= 200_000
+
+
+class _Caller(Probe):
+    """Calls `big` and notes what comes back."""
+
+    async def run(self, arguments: Any, context: ToolContext) -> ToolOutput:
+        self.log.append(await context.call_tool("big", {"x": "\ud800"}))
+        return ToolOutput(content="{}")
+
+
+async def test_what_a_call_gets_of_its_own_calls_is_whole(rig: Rig) -> None:
+    rig.tools["big"] = Probe("big", body=lambda _: "x" * 30_000)
+    caller = rig.tools["caller"] = _Caller("caller")
+    rig.route["window"] = 10_000
+    with ScriptedModel([replies.calls(("caller", {})), "ok"]) as model:
+        async with rig.session(model) as session:
+            assert (await say(session, "go")).why == "finished"
+    assert caller.log == [json.dumps({"output": "x" * 30_000})]

@@ -4,7 +4,7 @@ import pytest
 
 from hermes.core.content import visible
 from hermes.core.entries import AssistantEntry, ToolBatchEntry, UserEntry
-from hermes.core.events import TextDelta
+from hermes.core.events import TextDelta, TurnEnded
 from hermes.core.inputs import Interrupt, Redirect, Steer, Submit
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import ScriptedModel
@@ -139,3 +139,29 @@ async def test_stop_takes_waiting_messages_back(rig: Rig) -> None:
             assert (await say(session, "third")).text == "later"
     said = [visible(e.content) for e in await rig.entries(session.id) if isinstance(e, UserEntry)]
     assert said == ["first", "third"]
+
+
+async def test_a_note_of_hermes_survives_a_stop_and_is_read_with_the_next_message(
+    rig: Rig,
+) -> None:
+    gate = Gate()
+    rig.tools["slow"] = Probe("slow", effects="world", body=gate)
+    rig.tools["quick"] = Probe("quick")
+    steps = [replies.calls(("slow", {})), replies.calls(("quick", {})), "fine"]
+    with ScriptedModel(steps) as model:
+        async with (
+            rig.host(model.base_url) as host,
+            host.open(None, PERSON, cwd=str(rig.folder)) as session,
+            session.events() as events,
+        ):
+            await session.send(Submit(text="go", origin=PERSON))
+            await gate.reached.wait()
+            assert await host.tell(session.id, "the job has ended")
+            await session.send(Interrupt())
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    break
+            assert (await say(session, "go on")).text == "fine"
+        assert not await host.tell(session.id, "nobody is there")
+    assert "the job has ended" not in str(model.requests[1].body)
+    assert "the job has ended" in str(model.requests[2].body)

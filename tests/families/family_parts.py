@@ -31,8 +31,8 @@ def file_tools(rig: Rig) -> None:
 
 
 @asynccontextmanager
-async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
-    """Give `rig` the terminal tools; their processes end with the block."""
+async def terminal_tool(rig: Rig, settings: Settings | None = None) -> AsyncIterator[None]:
+    """Give `rig` the tools that run programs, which end with the block."""
     home = Home(rig.folder / "home", rig.folder)
     home.prepare()
     backend = LocalTerminal(
@@ -44,7 +44,7 @@ async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
     terminal = RunTerminal(
         backend,
         home=home,
-        settings=Settings(),
+        settings=settings or Settings(),
         redactor=Redactor(enabled=False, secrets=()),
         checkpoints=None,
         clock=SystemClock(),
@@ -59,6 +59,7 @@ async def terminal_tool(rig: Rig) -> AsyncIterator[None]:
         rig.opened, rig.forget = terminal.opened, terminal.forget
         rig.tools["terminal"] = terminal.terminal()
         rig.tools["process"] = terminal.process()
+        rig.tools["execute_code"] = terminal.execute_code()
         yield
 
 

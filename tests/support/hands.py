@@ -34,7 +34,9 @@ def hands(
         ripgrep=Ripgrep(path=""),
     )
     locks = PathLocks()
-    checker = Checker(LspSection(enabled=False), reaper=Reaper(), env={}, clock=SystemClock())
+    checker = Checker(
+        LspSection(enabled=False), reaper=Reaper(), env={}, clock=SystemClock(), redact=redact
+    )
     workspace = Workspace(files, policy, locks=locks, checkpoints=checkpoints)
     return {
         "read_file": ReadFile(

@@ -72,7 +72,7 @@ class Rig:
     journal: Callable[[SqliteStore], Journal] = field(default=lambda store: store)
     opened: Callable[[SessionId], Awaitable[None]] = _nothing
     forget: Callable[[SessionId], Awaitable[None]] = _nothing
-    tell: Callable[[SessionId, str], Awaitable[None]] | None = None
+    tell: Callable[[SessionId, str], Awaitable[bool]] | None = None
     hooks: Hooks | None = None
     approvals: dict[str, Any] = field(default_factory=dict)
 

@@ -286,3 +286,32 @@ def test_no_colour_where_none_is_wanted(program: Program, env: dict[str, str]) -
     for style in (b"\x1b[2m", b"\x1b[1m", b"\x1b[3"):
         assert style not in terminal.raw
     assert "[reasoning]\nI reason." in terminal.text
+
+
+def test_what_a_background_command_tells_comes_at_the_prompt_and_keeps_what_is_typed(
+    program: Program,
+) -> None:
+    go = program.cwd / "go"
+    os.mkfifo(go)
+    command = {"command": f"read x < {go}; exit 3", "background": True, "notify": True}
+    steps = [replies.calls(("terminal", command)), "Started.", "It ended.", "Yes."]
+    with ScriptedModel(steps) as model:
+        program.configure(model.base_url)
+        with chat(program) as terminal:
+            terminal.say("begin")
+            terminal.prompt(2)
+            terminal.type("half a me")
+            terminal.until("> half a me")
+            terminal.type("\x1b[D")
+            go.write_text("x\n", encoding="utf-8")
+            terminal.until("It ended.")
+            terminal.until(lambda: terminal.lines[-1] == "> half a me")
+            shown = terminal.block("> begin")
+            assert shown[-4].startswith("Background process proc_")
+            assert shown[-4].endswith("has ended, exit code 3.")
+            assert shown[-3:] == ["", "It ended.", ""]
+            assert terminal.text.count("half a me") == 1
+            terminal.say("ssag")
+            terminal.prompt(3)
+            assert terminal.block("> half a mssage") == ["> half a mssage", "Yes.", ""]
+        assert "exit code 3" in str(model.requests[2].body)

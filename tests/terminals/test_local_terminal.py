@@ -1,5 +1,6 @@
 """What is particular to the local back end; the common part is in the contract suite."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hermes.core.clock import SystemClock
 from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
+from hermes.ports.terminal import NoFolder
 from hermes.terminals.environment import child_environment
 from hermes.terminals.local import LocalTerminal
 
@@ -79,3 +81,53 @@ async def test_five_million_lines_take_no_memory_and_their_file_is_bounded(tmp_p
     assert grown_kib < 4_096
     sizes = sorted(path.stat().st_size for path in (tmp_path / "b").iterdir())
     assert sizes[-1] == 50_000_000
+
+
+def _terminal(place: Path, *, files: tuple[str, ...] = ()) -> LocalTerminal:
+    return LocalTerminal(
+        env={"PATH": os.defpath, "HOME": str(place)},
+        state_dir=place / "state",
+        spill_dir=place / "spill",
+        clock=SystemClock(),
+        files=files,
+    )
+
+
+async def test_what_a_killed_process_of_the_same_number_left_is_in_nobody_s_way(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "state" / f"{os.getpid()}-1").mkdir(parents=True)
+    terminal = _terminal(tmp_path)
+    result = await terminal.run(SessionId("s"), "echo here", cwd="/", timeout=20, limit=100)
+    await terminal.aclose()
+    assert result.output_head == b"here\n"
+
+
+async def test_what_is_to_be_told_of_a_session_s_shell_waits_for_a_command_that_can_tell_it(
+    tmp_path: Path,
+) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text("exit 3\n", encoding="utf-8")
+    terminal = _terminal(tmp_path, files=(str(profile),))
+    session = SessionId("s")
+    job = await terminal.start(session, "true", cwd="/")
+    assert await job.stream(lambda _: None) == 0
+    result = await terminal.run(session, "true", cwd="/", timeout=20, limit=100)
+    assert "profile" in " ".join(result.notes)
+    again = await terminal.run(session, "true", cwd="/", timeout=20, limit=100)
+    await terminal.aclose()
+    assert again.notes == ()
+
+
+async def test_a_folder_with_an_impossible_name_is_one_that_is_not_there(tmp_path: Path) -> None:
+    terminal = _terminal(tmp_path)
+    session = SessionId("s")
+    with pytest.raises(NoFolder):
+        await terminal.run(
+            session, "true", cwd="/" + "x" * 5_000, timeout=20, limit=100, fall_back=False
+        )
+    result = await terminal.run(
+        session, "pwd", cwd=f"{tmp_path}/{'x' * 5_000}", timeout=20, limit=1_000
+    )
+    await terminal.aclose()
+    assert result.moved_to == str(tmp_path)

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ async def run(backend: LocalTerminal, tmp_path: Path, place: Path) -> AsyncItera
                 kernels,
                 lambda text: text.replace("hunter2", "***"),
                 spill_folder=tmp_path / "exec",
+                clock=SystemClock(),
                 timeout=timeout,
                 most_calls=5,
             )
@@ -264,4 +266,36 @@ async def test_code_that_breaks_the_channel_ends_its_kernel_only(run: Run) -> No
         " if isinstance(s, socket.socket)]\nimport time; time.sleep(60)"
     )
     assert answer["status"] == "error"
+    assert (await run("print('again')"))["output"] == "again\n"
+
+
+async def test_a_kernel_that_runs_code_does_not_give_way_to_another(run: Run, place: Path) -> None:
+    answers: list[dict[str, Any]] = []
+
+    async def busy(session: SessionId) -> None:
+        answers.append(await run(f"open('{session}').read()", session=session))
+
+    async with anyio.create_task_group() as group, AsyncExitStack() as files:
+        for session in (ONE, TWO):
+            os.mkfifo(place / session)
+            group.start_soon(busy, session)
+            # Open once the code reads.
+            files.enter_context(await to_thread.run_sync((place / session).open, "w"))
+        answer = await run("print('other')", session=SessionId("s-three"))
+        assert "nothing was run" in answer["error"]
+    assert [answer["status"] for answer in answers] == ["success", "success"]
+    assert (await run("print('other')", session=SessionId("s-three")))["status"] == "success"
+
+
+async def test_reset_is_true_or_false_and_nothing_else(run: Run) -> None:
+    await run("x = 1")
+    assert "reset" in (await run("x = 2", reset="false"))["error"]
+    assert (await run("print(x)"))["output"] == "1\n"
+
+
+async def test_a_kernel_that_dies_before_its_children_is_not_waited_for(run: Run) -> None:
+    begun = time.monotonic()
+    answer = await run("import os, time\nif os.fork() == 0: time.sleep(60)\nos._exit(7)")
+    assert time.monotonic() - begun < 10
+    assert (answer["status"], answer["exit_code"]) == ("error", 7)
     assert (await run("print('again')"))["output"] == "again\n"

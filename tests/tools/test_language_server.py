@@ -42,9 +42,9 @@ class Bench:
         own = LspServerSection(command=command, extensions=("scr",), markers=("marker",))
         settings = LspSection(**({"servers": {"scripted": own}, "wait_timeout": 20.0} | changes))
         reaper = Reaper()
-        env = {"PATH": "/usr/bin:/bin"}
+        parts: dict[str, Any] = {"env": {"PATH": "/usr/bin:/bin"}, "redact": str}
         try:
-            async with Checker(settings, reaper=reaper, env=env, clock=SystemClock()) as checker:
+            async with Checker(settings, reaper=reaper, clock=SystemClock(), **parts) as checker:
                 yield checker
         finally:
             await reaper.aclose()

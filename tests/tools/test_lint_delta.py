@@ -40,6 +40,7 @@ class Desk:
             reaper=self.reaper,
             env={"PATH": path or f"relative:{self.programs}", "HOME": home, "LOG": str(self.log)},
             clock=SystemClock(),
+            redact=lambda text: text.replace("hunter2", "***"),
         )
 
     def program(self, name: str, script: str) -> None:
@@ -96,6 +97,13 @@ async def test_errors_are_told_with_their_place(
     assert result["status"] == "error"
     assert result["output"].startswith(place)
     assert "message" not in result
+
+
+async def test_lines_that_are_quoted_are_shown_without_secrets(desk: Desk) -> None:
+    desk.program("gofmt", 'for last; do :; done; echo "$last:1:1: found hunter2" >&2; exit 2')
+    result = await desk.checker.lint("a.go", None, "hunter2\n")
+    assert "***" in result["output"]
+    assert "hunter2" not in str(result)
 
 
 async def test_an_error_that_was_there_is_not_told_again(desk: Desk) -> None:

@@ -40,6 +40,7 @@ class Hermes:
         self.place.mkdir(exist_ok=True)
         self.told: list[tuple[SessionId, str]] = []
         self.heard = anyio.Event()
+        self.closed: set[SessionId] = set()
         self._tasks = SideTasks()
         self._states: dict[SessionId, SessionState] = {}
         self._backend = LocalTerminal(
@@ -58,6 +59,7 @@ class Hermes:
             tell=self._tell,
             clock=SystemClock(),
             tasks=self._tasks.group,
+            watch_pause=1,
         )
         return self
 
@@ -65,9 +67,12 @@ class Hermes:
         await self._tasks.__aexit__()
         await self._backend.aclose()
 
-    async def _tell(self, session: SessionId, text: str) -> None:
+    async def _tell(self, session: SessionId, text: str) -> bool:
+        if session in self.closed:
+            return False
         self.told.append((session, text))
         self.heard.set()
+        return True
 
     async def next(self, count: int = 1) -> list[str]:
         """What was told, once it is `count` messages."""
@@ -78,6 +83,7 @@ class Hermes:
         return [text for _, text in self.told]
 
     async def close(self, session: SessionId) -> None:
+        self.closed.add(session)
         await self.jobs.forget(session)
         await self._backend.forget(session)
 
@@ -100,7 +106,7 @@ class Hermes:
         self, action: str, id: str | None = None, *, session: SessionId = ONE, **options: object
     ) -> dict[str, Any]:
         """A call of `process`."""
-        tool = Process(self.jobs, redact, SystemClock(), default_wait=20)
+        tool = Process(self.jobs, redact, SystemClock(), default_wait=20, taken_within=1)
         named = {} if id is None else {"session_id": id}
         return await self._call(tool, {"action": action, **named, **options}, session, "cli")
 
@@ -387,3 +393,120 @@ async def test_too_many_are_refused_and_none_is_dropped(hermes: Hermes) -> None:
     answer = await hermes.run("true", background=True)
     assert "64 background commands are running" in answer["error"]
     assert len((await hermes.act("list"))["processes"]) == 64
+
+
+async def test_an_end_that_nobody_could_be_told_is_told_when_the_session_is_opened_again(
+    tmp_path: Path,
+) -> None:
+    async with Hermes(tmp_path) as first:
+        id = await first.start("sleep 300", notify=True)
+        await first.close(ONE)
+    assert first.told == []
+    async with Hermes(tmp_path) as second:
+        await second.jobs.recover(ONE)
+        [text] = await second.next()
+        assert f"{id} was ended because its session was closed" in text
+        assert (await second.act("poll", id))["termination_source"] == "session.close"
+    async with Hermes(tmp_path) as third:
+        await third.jobs.recover(ONE)
+        await third.start("true", notify=True)
+        assert id not in str(await third.next())
+
+
+async def test_the_end_is_told_if_the_call_that_killed_it_is_cut_off(hermes: Hermes) -> None:
+    id = await hermes.start("trap '' TERM; echo READY; while :; do sleep 1; done", notify=True)
+    job = await hermes.jobs.find(ONE, id)
+    assert job is not None
+    with anyio.fail_after(20):
+        while not job.output.total:
+            await anyio.lowlevel.checkpoint()
+    async with anyio.create_task_group() as group:
+        group.start_soon(hermes.act, "kill", id)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    [text] = await hermes.next()
+    assert f"{id} has ended, exit code -15" in text
+
+
+async def test_an_end_that_became_known_before_its_message_went_out_is_not_told(
+    hermes: Hermes,
+) -> None:
+    first = await hermes.start("true", notify=True)
+    await hermes.next()
+    second = await hermes.start("true", notify=True)
+    job = await hermes.jobs.find(ONE, second)
+    assert job is not None
+    await job.done.wait()
+    await hermes.act("wait", second)
+    third = await hermes.start("true", notify=True)
+    text = (await hermes.next(2))[1]
+    assert third in text
+    assert second not in text
+    assert first not in text
+
+
+async def test_what_was_killed_is_not_lost_to_a_later_hermes(tmp_path: Path) -> None:
+    async with Hermes(tmp_path) as first:
+        id = await first.start("sleep 300", persist_on_release=True, notify=True)
+        assert (await first.act("kill", id))["termination_source"] == "process.kill"
+    async with Hermes(tmp_path) as second:
+        await second.jobs.recover(ONE)
+        polled = await second.act("poll", id)
+        assert (polled["completion_reason"], polled["exit_code"]) == ("killed", -15)
+        last = await second.start("true", notify=True)
+        [text] = await second.next()
+        assert last in text
+        assert id not in text
+
+
+async def test_a_command_that_is_started_by_a_call_that_is_cut_off_is_ended(
+    hermes: Hermes,
+) -> None:
+    blocked = anyio.CancelScope()
+
+    async def start() -> None:
+        with blocked:
+            await hermes.start("sleep 300")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(start)
+        with anyio.fail_after(20):
+            while not (jobs := await hermes.jobs.of(ONE)):
+                await anyio.lowlevel.checkpoint()
+        blocked.cancel()
+    assert not there(jobs[0].pid)
+    assert not jobs[0].running
+
+
+async def test_input_that_nobody_reads_is_not_waited_for_without_end(hermes: Hermes) -> None:
+    id = await hermes.start("sleep 300")
+    answer = await hermes.act("write", id, data="x" * 1_000_000)
+    assert answer["status"] == "error"
+    assert "did not read" in answer["error"]
+
+
+async def test_odd_texts_as_input_and_to_watch_for_hurt_nobody(hermes: Hermes) -> None:
+    id = await hermes.start("cat", notify=["\ud800", "ready"])
+    assert (await hermes.act("submit", id, data="\ud800\udc80 ready"))["status"] == "ok"
+    [text] = await hermes.next()
+    assert "ready" in text
+
+
+@pytest.mark.parametrize("limit", [0, -5, "x", True, 1.5])
+async def test_a_log_of_no_lines_is_no_log(hermes: Hermes, limit: object) -> None:
+    id = await hermes.start("seq 10")
+    await hermes.act("wait", id)
+    assert "limit" in (await hermes.act("log", id, limit=limit))["error"]
+    assert (await hermes.act("log", id, limit=2.0))["output"] == "9\n10"
+    assert (await hermes.act("log", id, limit="2", offset="3"))["output"] == "4\n5"
+
+
+async def test_lines_that_come_soon_after_one_another_are_all_told_in_time(
+    hermes: Hermes,
+) -> None:
+    id = await hermes.start("echo READY 1; read x; echo READY 2; read x", notify=["READY"])
+    assert "READY 1" in (await hermes.next())[0]
+    await hermes.act("submit", id, data="")
+    with anyio.fail_after(30):
+        assert "READY 2" in (await hermes.next(2))[1]
+    assert (await hermes.act("poll", id))["status"] == "running"

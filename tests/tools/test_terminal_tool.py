@@ -341,6 +341,7 @@ async def test_what_comes_is_told_while_the_command_runs(
     [
         ("python3 -c 'import nosuch_zz'", "module is missing"),
         ("mkdir d", "there already"),
+        ("echo 'sudo: a password is required' >&2; false", "wanted a password"),
         ("cat /etc/shadow /proc/1/mem; echo 'x: Permission denied'; false", "not permitted"),
         ("bash -c 'echo error: no; exit 1' | tail -1", "pipefail"),
         ("nosuch_zz || true", "command not found"),

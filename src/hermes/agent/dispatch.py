@@ -22,6 +22,7 @@ from hermes.core.errors import HermesError, ToolError
 from hermes.core.events import CallPhase
 from hermes.core.ids import CallId, SessionId
 from hermes.core.people import Origin
+from hermes.core.text import clean
 from hermes.core.usage import Usage
 from hermes.ports.guard import ALLOW, NO, ONCE, Proposal, Verdict
 from hermes.ports.store import Lease
@@ -270,7 +271,13 @@ class Dispatcher:
             self._running.add(call.id)
             start = anyio.current_time()
             output = await self._call(planned, session)
-            result = await settle(call, output, spec, self._parts.spill, self._budget.result)
+            if saved:
+                result = await settle(call, output, spec, self._parts.spill, self._budget.result)
+            else:
+                # It goes to code, which wants it whole and in its shape.
+                result = ToolResult(
+                    call=call.id, content=clean(output.content), outcome=output.outcome
+                )
             if lasting and len(self._batch.value.calls) > 1:
                 await self._parts.journal.mark_settled(self._lease, self._batch, result)
             self._done(call, result)
@@ -292,6 +299,7 @@ class Dispatcher:
             origin=self._origin,
             state=self._state,
             touches=planned.touches,
+            nested=planned.call not in self._batch.value.calls,
             progress=partial(self._tell, planned.call),
             ask=partial(self._ask_within_call, planned.call),
             offered=self._offered,
@@ -323,13 +331,13 @@ class Dispatcher:
     async def _within_call(
         self, parent: ToolCall, session: SessionId, name: str, arguments: Mapping[str, Any]
     ) -> str:
-        """What a model would read of a call that the running call `parent` makes.
+        """The whole result of a call that the running call `parent` makes.
 
         It is judged and run as any other; it is not saved, since what it does is a part of what
         `parent` does, which is.
         """
         self._nested += 1
-        text = json.dumps(dict(arguments), ensure_ascii=False)
+        text = clean(json.dumps(dict(arguments), ensure_ascii=False))
         call = ToolCall(id=CallId(f"{parent.id}.{self._nested}"), tool=name, arguments=text)
         planned = self._plan(call, self._offered)
         waiting = deque([planned] if planned is not None else ())

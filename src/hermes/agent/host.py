@@ -1,5 +1,6 @@
 """Opens sessions: a new one, or one as it was left, crash or not."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -13,6 +14,7 @@ from hermes.agent.live import Live
 from hermes.agent.questions import Questions
 from hermes.agent.recover import recover
 from hermes.agent.session import Session
+from hermes.core.errors import StoreError
 from hermes.core.ids import SessionId
 from hermes.core.inputs import Steer
 from hermes.core.people import HARNESS, Origin
@@ -21,6 +23,8 @@ from hermes.ports.model import ModelProvider
 from hermes.ports.session import AgentSession
 from hermes.ports.store import InboxItem, Lease, Loaded
 from hermes.ports.tool import SessionState
+
+log = logging.getLogger("hermes.agent")
 
 RELEASE_SECONDS = 5.0
 
@@ -72,11 +76,21 @@ class Host:
                 await self._forget(lease.session)
                 await self._parts.store.release(lease)
 
-    async def tell(self, session: SessionId, text: str) -> None:
+    async def tell(self, session: SessionId, text: str) -> bool:
         """Put a note of Hermes itself into an open session: read with the next tool results, or a
-        turn of its own. Saved when this returns; nothing is done for a session that is closed."""
-        if (live := self._live.get(session)) is not None:
+        turn of its own. Saved when this returns true; false if the session is not open, or its
+        store failed, which is logged."""
+        if (live := self._live.get(session)) is None:
+            return False
+        try:
             await live.send(Steer(text=text, origin=HARNESS))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            # It closed meanwhile, with the note in its inbox.
+            return True
+        except StoreError as e:
+            log.warning("a note was not put into session %s: %s", session, e)
+            return False
+        return True
 
     async def _create(self, origin: Origin, cwd: str) -> tuple[Session, Lease]:
         now = self._parts.clock.now()

@@ -80,7 +80,7 @@ async def fit(results: Sequence[ToolResult], limit: int, spill: Spill) -> list[T
 
 
 async def _spilled(content: str, spill: Spill) -> str:
-    text = lines_of(content)
+    text = clean(lines_of(content))
     path = await spill(text.encode())
     head = text[:PREVIEW]
     if (newline := head.rfind("\n")) > PREVIEW // 2:

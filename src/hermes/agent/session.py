@@ -17,6 +17,7 @@ from hermes.agent.turn import Turn
 from hermes.core.events import EntryAdded, SessionEvent
 from hermes.core.ids import Seq, SessionId, TurnId
 from hermes.core.inputs import Answer, Interrupt, Redirect, SessionInput, Steer, Submit, Yolo
+from hermes.core.people import HARNESS
 from hermes.ports.guard import Bypass
 from hermes.ports.model import Route
 from hermes.ports.store import InboxItem
@@ -31,6 +32,7 @@ class Session:
         self._live = live
         self._fanout = fanout
         self._queue: deque[InboxItem] = deque(waiting)
+        self._notes: list[InboxItem] = []
         self._turn: Turn | None = None
         self._put, self._mailbox = anyio.create_memory_object_stream[
             InboxItem | Interrupt | Answer | Yolo
@@ -112,18 +114,24 @@ class Session:
                 self._queue.append(item)
 
     async def _stop(self) -> None:
-        """Stop the turn; messages that waited for it are taken back with it."""
-        waiting = tuple(item.id for item in self._queue)
+        """Stop the turn; messages that waited for it are taken back with it. Notes of Hermes
+        itself wait for the next message: they neither get lost nor go on with what was stopped."""
+        waiting = list(self._queue)
         self._queue.clear()
         if self._turn is not None:
-            waiting += tuple(item.id for item in self._turn.take_back())
+            waiting += self._turn.take_back()
             self._turn.interrupt()
-        if waiting:
-            await self._live.parts.journal.dequeue(self._live.lease, waiting)
+        self._notes += [item for item in waiting if item.input.origin == HARNESS]
+        taken_back = tuple(item.id for item in waiting if item.input.origin != HARNESS)
+        if taken_back:
+            await self._live.parts.journal.dequeue(self._live.lease, taken_back)
 
     def _next(self, group: TaskGroup) -> None:
         if self._turn is None and self._queue:
             self._turn = Turn(self._live, self._queue.popleft())
+            for note in self._notes:
+                self._turn.steer(note)
+            self._notes.clear()
             group.start_soon(self._serve, self._turn, group)
 
     async def _serve(self, turn: Turn, group: TaskGroup) -> None:

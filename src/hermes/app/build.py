@@ -321,6 +321,7 @@ class App:
                 reaper=reaper,
                 env=child_environment(self.env, settings.terminal.env_passthrough),
                 clock=self.clock,
+                redact=lambda text: self._redactor.redact(text, "file"),
             ),
             checkpoints=checkpoints,
         )

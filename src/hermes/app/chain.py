@@ -106,7 +106,8 @@ def _schemas(hands: Workbench) -> Mapping[str, ToolSchema]:
 def classifier_of(home: Home, policy: PathPolicy) -> Classifier:
     """What parses commands; its parser is loaded with the first command."""
     make = lazy("hermes.safety.commands.classify:Classifier")
-    classifier: Classifier = make(home=policy.user, hermes_home=home.root)
+    own = (os.getpid(), os.getpgrp())
+    classifier: Classifier = make(home=policy.user, hermes_home=home.root, pids=own)
     return classifier
 
 

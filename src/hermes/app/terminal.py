@@ -154,6 +154,7 @@ class RunTerminal:
             self._kernels,
             lambda text: self._redactor.terminal(text, ""),
             spill_folder=self._home.cache / "exec",
+            clock=self._clock,
             timeout=section.timeout,
             most_calls=section.max_tool_calls,
         )
@@ -194,9 +195,8 @@ class RunTerminal:
         )
         return jobs
 
-    async def _told(self, session: SessionId, text: str) -> None:
-        if self.tell is not None:
-            await self.tell(session, text)
+    async def _told(self, session: SessionId, text: str) -> bool:
+        return self.tell is not None and await self.tell(session, text)
 
 
 def _foreground_refusal(command: str) -> str | None:

@@ -72,7 +72,8 @@ class ToolContext:
     `touches` is what the tool said it would touch when the call was allowed; it may not change
     anything else. `progress` shows people what comes while the call runs, redacted by the caller;
     it is part of no answer. `call_tool` runs another tool as a part of this call, through the same
-    guard, and returns what a model would read; `offered` are the tools of the session.
+    guard, and returns all that it returned; `offered` are the tools of the session.
+    `nested` says that code reads the answer, not a model.
     `ask` puts a question (in short, in full) to the person; silence, and nobody there, are a no.
     """
 
@@ -82,6 +83,7 @@ class ToolContext:
     origin: Origin
     state: SessionState
     touches: tuple[str, ...] = ()
+    nested: bool = False
     progress: Callable[[str], None] = _silent
     ask: Callable[[str, str], Awaitable[bool]] = _nobody
     offered: frozenset[str] = frozenset()

@@ -60,10 +60,11 @@ def start(
 
 def running(program: Detached) -> bool:
     """Whether that very program is still running."""
-    if sys.platform != "linux":
+    # Its number may have gone to another child, which is not to be reaped here.
+    if sys.platform != "linux" or read_stat(program.pid)[1] != program.started:
         return False
     _reap(program.pid)
-    return read_stat(program.pid)[1] == program.started
+    return _lives(program.pid)
 
 
 async def end(program: Detached) -> None:

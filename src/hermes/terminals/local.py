@@ -98,16 +98,17 @@ class LocalTerminal:
         try:
             with _as_tool_error():
                 shells = await self._session(session, place)
-                notes, shells.untold = shells.untold, []
                 if outside:
                     ended = await shells.run_outside(
                         command, place, take, timeout, self._new_folder()
                     )
                 else:
-                    ended = await shells.run(command, place, take, timeout, notes)
+                    ended = await shells.run(command, place, take, timeout)
         except BaseException:
             capture.discard()
             raise
+        # Only now: of a command that failed nobody would have read them.
+        notes, shells.untold = shells.untold, []
         head, tail = capture.close()
         cut = ended.status is None
         status = TIMED_OUT if ended.status is None else ended.status
@@ -210,23 +211,29 @@ class LocalTerminal:
         state. Raises NoFolder."""
         place, _ = self._place(cwd, fall_back=False)
         shells = await self._session(session, place)
-        await shells.begin(place, [])
+        await shells.begin(place)
         return place, shells
 
     def _new_folder(self) -> Path:
-        self._count += 1
-        return self._state_dir / f"{os.getpid()}-{self._count}"
+        while True:
+            self._count += 1
+            folder = self._state_dir / f"{os.getpid()}-{self._count}"
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:  # Of an earlier process with the same number, which was killed.
+                continue
+            return folder
 
     def _place(self, cwd: str, *, fall_back: bool) -> tuple[str, bool]:
         """An existing folder for `cwd`, and whether it is another one."""
         if cwd == "~" or cwd.startswith("~/"):
             cwd = self._env.get("HOME", "/") + cwd[1:]
-        if Path(cwd).is_dir():
+        if _is_folder(Path(cwd)):
             return cwd, False
         if not fall_back:
             raise NoFolder(t("terminal.no_folder", path=cwd), hint=t("terminal.no_folder_hint"))
         above = Path(cwd)
-        while not above.is_dir() and above != above.parent:
+        while not _is_folder(above) and above != above.parent:
             above = above.parent
         return str(above), True
 
@@ -245,12 +252,8 @@ class LocalTerminal:
         for folder in (self._state_dir, self._spill_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for file in folder.iterdir():
-                if file.stat().st_mtime >= oldest:
-                    continue
-                if file.is_dir():
-                    shutil.rmtree(file, ignore_errors=True)
-                else:
-                    file.unlink(missing_ok=True)
+                with suppress(FileNotFoundError):  # Another Hermes may be doing the same.
+                    _remove_older(file, oldest)
         self._bash = bash
 
     def _open_spill(self) -> tuple[int, Path]:
@@ -261,6 +264,23 @@ class LocalTerminal:
                 return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), path
             except FileExistsError:
                 continue
+
+
+def _remove_older(file: Path, oldest: float) -> None:
+    if file.stat().st_mtime >= oldest:
+        return
+    if file.is_dir():
+        shutil.rmtree(file, ignore_errors=True)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is a folder; one that cannot be looked at, or has an impossible name, is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 @contextmanager

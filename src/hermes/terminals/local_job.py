@@ -80,11 +80,18 @@ class LocalJob:
             try:
                 if self._source < 0:
                     raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-                left = left[os.write(self._source, left) :]
-            except BlockingIOError:
-                await anyio.wait_writable(self._source)
+                if written := self._write_now(left):
+                    left = left[written:]
+                else:
+                    await anyio.wait_writable(self._source)
             except (OSError, anyio.ClosedResourceError) as e:
                 raise ToolError(t("terminal.no_input"), hint=t("terminal.no_input_hint")) from e
+
+    def _write_now(self, data: memoryview) -> int:
+        try:
+            return os.write(self._source, data)
+        except BlockingIOError:
+            return 0
 
     async def close_input(self) -> None:
         if self._terminal:
@@ -98,9 +105,11 @@ class LocalJob:
 
     def _release(self) -> None:
         self._close_source()
-        if self.channel is not None:
+        if self.channel is not None and self.channel.fileno() >= 0:
+            anyio.notify_closing(self.channel)
             self.channel.close()
         if self.errors is not None:
+            anyio.notify_closing(self.errors)
             os.close(self.errors)
             self.errors = None
         remove(self._files)

@@ -21,12 +21,15 @@ from hermes.terminals.shell_script import NOTHING, State, adoption
 PROFILE_SECONDS: Final = 10
 """How long a person's profile may take; the shell is started without it then."""
 
+START_SECONDS: Final = 10
+"""How long a shell without a profile may take to start; less if its command may take less."""
+
 
 class Shells:
     """What lasts from one command of a session to the next, under one keeper, in one sandbox.
 
     One shell is kept to wait for a command: there are more while commands run side by side. With
-    `login` the first one reads the person's profile, and then the `files`. `folder` is made.
+    `login` the first one reads the person's profile, and then the `files`. `folder` is private.
     `known` is what was told to have come to be outside of the sandbox's cover, `untold` what the
     next command's result is to say.
     """
@@ -42,7 +45,6 @@ class Shells:
         files: tuple[str, ...] = (),
         state: State = NOTHING,
     ) -> None:
-        folder.mkdir(mode=0o700)
         self.folder = folder
         self.jail = jail
         self.env = env
@@ -63,9 +65,8 @@ class Shells:
         place: str,
         sink: Sink,
         timeout: float,
-        notes: list[str],
     ) -> Ended:
-        shell = await self.begin(place, notes)
+        shell = await self.begin(place, min(timeout, START_SECONDS))
         self._idle.remove(shell)
         self._busy.add(shell)
         try:
@@ -84,7 +85,7 @@ class Shells:
         """Run one command without the sandbox, in a shell of its own that ends with it."""
         bare = Shells(folder=folder, jail=NoJail(), env=self.env, bash=self.bash, state=self.state)
         try:
-            ended = await bare.run(command, place, sink, timeout, [])
+            ended = await bare.run(command, place, sink, timeout)
         finally:
             with CancelScope(shield=True):
                 await bare.close()
@@ -112,8 +113,11 @@ class Shells:
             # What its command left running has to outlive it.
             await (shell.retire() if shell.alive else shell.close())
 
-    async def begin(self, place: str, notes: list[str]) -> Shell:
-        """An idle shell, in the state of the session; the first one gives the session its state."""
+    async def begin(self, place: str, patience: float = START_SECONDS) -> Shell:
+        """An idle shell, in the state of the session; the first one gives the session its state.
+
+        One that does not answer within `patience` seconds is ended, and ToolError raised.
+        """
         if self._idle:
             if self._idle[-1].whole:
                 return self._idle[-1]
@@ -126,16 +130,19 @@ class Shells:
         if first and (self._login or self._files):
             shell = await self._profiled(place)
             if shell is None:
-                notes.append(t("terminal.no_profile", seconds=PROFILE_SECONDS))
+                self.untold.append(t("terminal.no_profile", seconds=PROFILE_SECONDS))
         if shell is None:
             shell = self._shell(place, login=False, files=())
         try:
-            await shell.ready()
+            with anyio.fail_after(patience):
+                await shell.ready()
             if first:
                 await self._learn(shell, place)
-        except BaseException:
+        except BaseException as e:
             with CancelScope(shield=True):
                 await shell.close()
+            if isinstance(e, TimeoutError):
+                raise ToolError(t("terminal.shell_silent", seconds=f"{patience:g}")) from e
             raise
         self._idle.append(shell)
         return shell

@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.safety.approvals.grants import exact
 from hermes.safety.approvals.subject import Subject
@@ -21,11 +22,10 @@ MOST: Final = 256
 
 _DECIDING: Final = ("PATH", "HOME", "SHELL", "BASH_ENV", "ENV", "PYTHONPATH", "VIRTUAL_ENV")
 _DECLARING: Final = ("export", "declare", "typeset", "readonly", "unset")
-_NAMES: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_NAMES: Final = r"\$\{?([A-Za-z_][A-Za-z0-9_]*)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class Bound(Struct, frozen=True, kw_only=True):
     """A call as it was when it was asked about. `files` holds what stood at each path."""
 
     call: str
@@ -36,7 +36,7 @@ class Bound:
 
 def bind(subject: Subject, env: Mapping[str, str], home: Path | None) -> Bound:
     """What an approval of `subject` would be for, now. Reads files: call it in a thread."""
-    mentioned = set(_NAMES.findall(subject.text))
+    mentioned = set(re.findall(_NAMES, subject.text))
     names = sorted(n for n in env if n in _DECIDING or n in mentioned or n.startswith("LD_"))
     paths = dict.fromkeys([*named_paths(subject, home), *map(Path, subject.proposal.touches)])
     states = [(str(path), state) for path in list(paths)[:MOST] if (state := _state(path))]

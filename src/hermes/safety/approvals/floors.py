@@ -1,10 +1,11 @@
 """What no mode and no yes of a person lets run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.ports.guard import Verdict
 from hermes.safety.approvals.rules import covers, forms
@@ -26,8 +27,7 @@ OWNERS_VERBS: Final = (
 OPENS_ALL: Final = ("--yolo", "--accept-hooks", "--approve", "--approve=all")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hardline:
+class Hardline(Struct, frozen=True, kw_only=True):
     """Commands that end a machine, a disk or a home, or Hermes's own Python."""
 
     name: str = "hardline"
@@ -40,8 +40,7 @@ class Hardline:
         return deny(self.name, t("approvals.hardline", reason=subject.parsed.reason))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnSettings:
+class OwnSettings(Struct, frozen=True, kw_only=True):
     """Hermes's own permissions: its configuration, its verbs that change it, its switches."""
 
     policy: PathPolicy
@@ -59,8 +58,7 @@ class OwnSettings:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlindSudo:
+class BlindSudo(Struct, frozen=True, kw_only=True):
     """`sudo -S`: it waits for a password on an input that is empty."""
 
     password: bool
@@ -72,8 +70,7 @@ class BlindSudo:
         return deny(self.name, t("approvals.blind_sudo"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DenyList:
+class DenyList(Struct, frozen=True, kw_only=True):
     """`approvals.deny`: globs over each command of a line, and over the line."""
 
     globs: Sequence[str]

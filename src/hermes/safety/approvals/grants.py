@@ -1,10 +1,11 @@
 """What has been allowed or refused already: for good, for a session, in a turn."""
 
 import re
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from glob import escape
 from typing import Final
+
+from msgspec import Struct, field
 
 from hermes.core.ids import TurnId
 from hermes.ports.guard import Proposal
@@ -15,21 +16,19 @@ from hermes.safety.approvals.subject import Subject
 DIRECT: Final = "tools"
 """The surface of `hermes tools call`: nobody attempts anything there again by another way."""
 
-_SEALED: Final = re.compile(r"(?s)(.+) #sha256=([0-9a-f]{16})")
+_SEALED: Final = r"(?s)(.+) #sha256=([0-9a-f]{16})"
 """An entry of `command_allowlist` that holds for certain scripts only: the text, and the digest of
 all script files that the command runs. In a shell it is a comment."""
 
 
-@dataclass(slots=True)
-class SessionGrants:
+class SessionGrants(Struct):
     """The very calls that a person allowed for the rest of a session, by their text, their folder
     and the digest of their scripts; kept in its SessionState."""
 
     exact: set[tuple[str, str, str]] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class Refusals:
+class Refusals(Struct):
     """What was refused in a turn: how many times in a row, and which paths and names."""
 
     turn: TurnId | None = None
@@ -66,7 +65,7 @@ def exact(subject: Subject) -> str:
 def entry(command: str, digest: str) -> str | None:
     """The entry of `command_allowlist` for exactly this command, wildcards made literal; None if
     it has none. `digest` is that of the scripts it runs, or empty."""
-    if _SEALED.fullmatch(command):
+    if re.fullmatch(_SEALED, command):
         return None
     text = unreferenced(escape(command.strip()))
     return f"{text} #sha256={digest[:16]}" if digest else text
@@ -81,6 +80,6 @@ def unreferenced(pattern: str) -> str:
 def entry_allows(written: str, command: str, digest: str) -> bool:
     """Whether an entry of `command_allowlist` stands for `command` with its scripts."""
     command = command.strip()
-    if sealed := _SEALED.fullmatch(written):
+    if sealed := re.fullmatch(_SEALED, written):
         return fnmatchcase(command, sealed[1]) and sealed[2] == digest[:16]
     return fnmatchcase(command, written)

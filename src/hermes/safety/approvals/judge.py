@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import anyio
+from msgspec import Struct
 
 from hermes.core.content import visible
 from hermes.core.errors import HermesError
@@ -33,9 +34,9 @@ INSTRUCTION: Final = (
     "ESCALATE: anything else, and whenever you are not sure."
 )
 
-_TAG: Final = re.compile(r"<(\s*/?\s*command)", re.IGNORECASE)
-_COMMENT: Final = re.compile(r"(?m)^[ \t]*#.*$|(?<=\s)#[^'\"\n]*$")
-_WORD: Final = re.compile(r"\W*(approve|deny|escalate)\W*", re.IGNORECASE)
+_TAG: Final = r"(?i)<(\s*/?\s*command)"
+_COMMENT: Final = r"(?m)^[ \t]*#.*$|(?<=\s)#[^'\"\n]*$"
+_WORD: Final = r"(?i)\W*(approve|deny|escalate)\W*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class ModelJudge(JudgePort):
             system += f"\nThe owner's own policy, which comes first:\n{self.policy.strip()}"
         text = (
             f"Working folder: {_defanged(cwd)}\nWhy it was stopped: {_defanged(concerns)}\n"
-            f"<command>\n{_defanged(_COMMENT.sub('', command))}\n</command>\nOne word:"
+            f"<command>\n{_defanged(re.sub(_COMMENT, '', command))}\n</command>\nOne word:"
         )
         try:
             with anyio.fail_after(SECONDS):
@@ -69,7 +70,7 @@ class ModelJudge(JudgePort):
             model=route.model, provider=route.provider, task="approval", raw=reply.usage_raw
         )
         used = SideCall(usage=reply.usage, record=record)
-        said = _WORD.fullmatch(visible(reply.content))
+        said = re.fullmatch(_WORD, visible(reply.content))
         match said[1].lower() if said else "":
             case "approve":
                 return Opinion(answer="approve", used=used)
@@ -80,8 +81,7 @@ class ModelJudge(JudgePort):
         return Opinion(answer="escalate", why="its answer was none of the three words", used=used)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideJudge:
+class SideJudge(Struct, frozen=True, kw_only=True):
     """The step: an approved command runs once; a refused one may still be allowed by a person."""
 
     judge_: JudgePort
@@ -119,4 +119,4 @@ class SideJudge:
 
 def _defanged(text: str) -> str:
     """`text` in which nothing closes or opens the delimiters."""
-    return _TAG.sub(r"<_\1", text)
+    return re.sub(_TAG, r"<_\1", text)

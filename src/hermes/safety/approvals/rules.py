@@ -8,10 +8,11 @@ match, the last one decides. A rule that can never match is an error, not a rule
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from hermes.core.errors import ConfigError
 from hermes.core.transcript import ToolSchema
@@ -26,12 +27,11 @@ DECISIONS: Final = ("allow", "ask", "deny")
 READERS: Final = ("read_file", "search_files")
 WRITERS: Final = ("write_file", "patch")
 
-_MARKER: Final = re.compile(r"^\S*(?::\*|\()")
-_CLASS_WITH_SPACE: Final = re.compile(r"\[[^\]]*\s[^\]]*\]")
+_MARKER: Final = r"^\S*(?::\*|\()"
+_CLASS_WITH_SPACE: Final = r"\[[^\]]*\s[^\]]*\]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One rule. `source` is the key it stands at; `match` empty is everything; `argument` is what
     `match` is about where that is not the command or the path."""
 
@@ -274,9 +274,9 @@ def flaw(rule: Rule, tools: Mapping[str, ToolSchema]) -> str | None:
 
 def command_flaw(match: str) -> str | None:
     """Why a glob over commands can never match, or None."""
-    if _MARKER.match(match):
+    if re.match(_MARKER, match):
         return t("approvals.rule_marker")
-    if _CLASS_WITH_SPACE.search(match):
+    if re.search(_CLASS_WITH_SPACE, match):
         return t("approvals.rule_bracket")
     return None
 

@@ -6,8 +6,9 @@ over: the command becomes a question.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct, field
 
 from hermes.ports.guard import Verdict
 from hermes.safety.approvals.floors import deny
@@ -37,8 +38,7 @@ STATES: Final[tuple[State, ...]] = ("clean", "blocked", "warned")
 Finding = tuple[State, str]
 
 
-@dataclass(slots=True, kw_only=True)
-class Scanner:
+class Scanner(Struct, kw_only=True):
     """Asks the scanner about every command that is not plainly harmless, once for each text."""
 
     scan: Scan

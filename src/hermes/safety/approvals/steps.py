@@ -1,9 +1,10 @@
 """The steps between the floors and the judging model, in the order of the chain."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from hermes.ports.guard import ALLOW, ALWAYS, NO, ONCE, SESSION, Bypass, Verdict
 from hermes.safety.approvals.binding import Bound, script_digest
@@ -22,8 +23,7 @@ MODE_KEYS = {"cron": "cron_mode", "oneshot": "single_query_mode", "cli": "single
 other."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DenyRules:
+class DenyRules(Struct, frozen=True, kw_only=True):
     """`permissions` rules that say deny."""
 
     rules: Rules
@@ -38,8 +38,7 @@ class DenyRules:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protected:
+class Protected(Struct, frozen=True, kw_only=True):
     """Files that instruct agents: a person decides, each time, whatever else is said."""
 
     policy: PathPolicy
@@ -73,8 +72,7 @@ class Protected:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """What was refused in this turn is not done by another way unseen, and not asked for ever."""
 
     most: int
@@ -95,8 +93,7 @@ class Refused:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Yolo:
+class Yolo(Struct, frozen=True, kw_only=True):
     """The owner wants no questions: `--yolo`, HERMES_YOLO_MODE or `approvals.mode: off` as they
     were at the start, or `/yolo` in this session."""
 
@@ -108,8 +105,7 @@ class Yolo:
         return Verdict(decision="allow", step=self.name) if on else None
 
 
-@dataclass(slots=True, kw_only=True)
-class AllowList:
+class AllowList(Struct, kw_only=True):
     """What a person allowed before: `command_allowlist`, and calls allowed for this session."""
 
     entries: list[str]
@@ -140,8 +136,7 @@ class AllowList:
         return bool(families) and all(family in self.entries for family in families)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllowAndAskRules:
+class AllowAndAskRules(Struct, frozen=True, kw_only=True):
     """`permissions` rules that say allow or ask."""
 
     rules: Rules
@@ -163,8 +158,7 @@ BY_HAND: Final = "tools"
 """The surface whose calls a person has written out, code and all (`hermes tools call`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patterns:
+class Patterns(Struct, frozen=True, kw_only=True):
     """What of a call somebody should look at, by its kind; and scripts, whose calls are judged one
     by one, and which are started only if somebody is there."""
 
@@ -205,8 +199,7 @@ class Patterns:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clear:
+class Clear(Struct, frozen=True, kw_only=True):
     """Nothing was found: the call runs, inside whatever the operating system allows it."""
 
     name: str = "nothing found"
@@ -215,8 +208,7 @@ class Clear:
         return None if subject.concerns else Verdict(decision="allow", step=self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breaker:
+class Breaker(Struct, frozen=True, kw_only=True):
     """After several refusals in a row in one turn, nothing more is asked in it."""
 
     most: int
@@ -229,8 +221,7 @@ class Breaker:
         return deny(self.name, t("approvals.exhausted", count=past.count))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Modes:
+class Modes(Struct, frozen=True, kw_only=True):
     """What becomes of a flagged call where nobody can be asked, by surface."""
 
     cron: Unattended = "deny"
@@ -245,8 +236,7 @@ class Modes:
         return f"approvals.{MODE_KEYS.get(surface, 'unattended_mode')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attendance:
+class Attendance(Struct, frozen=True, kw_only=True):
     """Nobody is there, and the owner said beforehand that flagged calls may run then."""
 
     modes: Modes
@@ -259,8 +249,7 @@ class Attendance:
         return Verdict(decision="allow", step=self.name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class Person(Struct, frozen=True, kw_only=True):
     """Everything else: a person decides. Whoever cannot be asked says no."""
 
     bind: Callable[[Subject], Awaitable[Bound]]

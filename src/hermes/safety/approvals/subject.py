@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, Protocol
+
+from msgspec import Struct, field
 
 from hermes.ports.guard import Proposal, SideCall, Verdict
 from hermes.safety.commands.model import UNKNOWN, Classification, Segment
@@ -25,8 +26,7 @@ class Classifier(Protocol):
     def classify(self, command: str, *, cwd: str) -> Classification: ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Subject:
+class Subject(Struct, kw_only=True):
     """One proposal on its way through the chain.
 
     `text` is the command or the code, empty for other calls; `parsed` is there if it is for a

@@ -6,11 +6,12 @@ only read and takes every other one that is given a file for a writer.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from glob import iglob
 from itertools import islice
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from hermes.safety.approvals.subject import Subject
 from hermes.safety.commands.model import UNKNOWN, Segment
@@ -39,9 +40,9 @@ GIT_READS: Final = frozenset((
 # fmt: on
 
 _REDIRECTS: Final = frozenset((">", ">>", ">|", "&>", "&>>", "<>", ">&"))
-_LOOSE_REDIRECT: Final = re.compile(r">[>|&]?\s*([^\s;&|<>()]+)")
-_PATHLIKE: Final = re.compile(r"[\w.~/$@+-]+")
-_VERSION: Final = re.compile(r"[\d.]+$")
+_LOOSE_REDIRECT: Final = r">[>|&]?\s*([^\s;&|<>()]+)"
+_PATHLIKE: Final = r"[\w.~/$@+-]+"
+_VERSION: Final = r"[\d.]+$"
 _EXPANDED: Final = 200
 """Files that a wildcard is followed to."""
 
@@ -64,7 +65,7 @@ def written_paths(subject: Subject, home: Path | None) -> list[Path]:
     words = redirects(subject)
     if any(UNKNOWN in word or "$" in word or "`" in word for word in words):
         # Where a target is not known before it runs, everything that is named may be it.
-        words += _PATHLIKE.findall(subject.text)
+        words += re.findall(_PATHLIKE, subject.text)
     for segment in subject.segments:
         words += _written(segment, subject, home)
     found = subject.paths["written"] = _resolved(subject, words, home)
@@ -74,7 +75,7 @@ def written_paths(subject: Subject, home: Path | None) -> list[Path]:
 def program_of(segment: Segment) -> str:
     """The name of the program, without folder and version."""
     name = segment.program.rpartition("/")[2]
-    return _VERSION.sub("", name) or name
+    return re.sub(_VERSION, "", name) or name
 
 
 def scripts(subject: Subject, home: Path | None) -> list[Path]:
@@ -101,7 +102,7 @@ def redirects(subject: Subject) -> list[str]:
     ]
     if subject.parsed is None or subject.parsed.dangerous:
         # It may not be read to its end.
-        found += _LOOSE_REDIRECT.findall(subject.text)
+        found += re.findall(_LOOSE_REDIRECT, subject.text)
     return found
 
 
@@ -160,7 +161,7 @@ def _code(words: Sequence[str]) -> Iterator[str]:
     """Everything in a program text that looks like a path; plain words are files or options."""
     for word in words:
         if re.search(r"[\s('\"]", word):
-            yield from _PATHLIKE.findall(word)
+            yield from re.findall(_PATHLIKE, word)
 
 
 def _copied(words: Sequence[str], subject: Subject, home: Path | None) -> Iterator[str]:

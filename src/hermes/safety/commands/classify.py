@@ -1,7 +1,7 @@
 """The classifier: what a command line is by the built-in rules."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +42,8 @@ _RULES: Final = _by_program()
 
 class Classifier:
     """Classifies command lines. It runs nothing, reads no file and knows the machine by a few
-    paths only, so the same line in the same folder is always the same."""
+    paths and the numbers `pids` of Hermes's own process and group only, so the same line in the
+    same folder is always the same."""
 
     def __init__(
         self,
@@ -50,12 +51,14 @@ class Classifier:
         home: str | Path | None = None,
         hermes_home: str | Path = "",
         python: str = sys.prefix,
+        pids: Collection[int] = (),
     ) -> None:
         self._home = absolute(str(home), "/") if home else "/root"
         self._places = Places(
             home=self._home,
             hermes_home=absolute(str(hermes_home), "/") if hermes_home else "",
             python=python if python.count("/") > 2 else "",
+            pids=frozenset(pids),
         )
 
     def classify(self, command: str, *, cwd: str = "/") -> Classification:

@@ -4,8 +4,9 @@ import itertools
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from hermes.safety.commands.model import UNKNOWN
 from hermes.safety.commands.tree import Arith, Command, Lit, Part, Proc, Script, Sub, Var, Word
@@ -19,8 +20,7 @@ _HELD: Final = 0x100000
 _RANGE: Final = re.compile(r"(-?\d+|[A-Za-z])\.\.(-?\d+|[A-Za-z])(?:\.\.-?\d+)?")
 
 
-@dataclass(slots=True)
-class Scope:
+class Scope(Struct):
     """What a shell knows at a place: its variables, functions, aliases, arguments and folders.
 
     `cwds` are the folders it may be in; empty if that is not known.

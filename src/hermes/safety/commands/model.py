@@ -1,15 +1,15 @@
 """What a command line turns out to be: its simple commands, and the verdict on them."""
 
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from msgspec import Struct
 
 UNKNOWN: Final = "\0"
 """Stands in a word in front of a part that is known only when it runs, which follows as written:
 `\\0$x/build`. A word without it is exactly what the program would get, patterns aside."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redirect:
+class Redirect(Struct, frozen=True, kw_only=True):
     """`fd operator target`; the target of a here-document is its text."""
 
     operator: str
@@ -17,8 +17,7 @@ class Redirect:
     fd: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """One simple command, wherever in the text it stands: on top, in `$( )`, in a nested shell's
     text, behind wrappers, in `eval`, in a here-document for a shell, in decoded text.
 
@@ -43,8 +42,7 @@ class Segment:
         return any(UNKNOWN in word for word in self.words)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classification:
+class Classification(Struct, frozen=True, kw_only=True):
     """What a command line is.
 
     `verdict` is that of the built-in rules alone: deny for what no mode lets run, ask for what is
@@ -60,8 +58,7 @@ class Classification:
     segments: tuple[Segment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A rule that was met: its family, whether the floor holds it, whether it is asked about."""
 
     family: str

@@ -7,9 +7,10 @@ These are names in a text. What the file tools refuse and the sandbox hides is d
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.safety.commands.expand import absolute
 from hermes.safety.commands.model import UNKNOWN
@@ -34,33 +35,30 @@ SECRET_FOLDERS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".config/
                          ".config/gcloud", ".azure", ".password-store")
 STARTS: Final = (".config/autostart", ".config/systemd", "Library/LaunchAgents", ".config/fish")
 # fmt: on
-_DEVICE: Final = re.compile(
-    r"/dev/(?:sd[a-z]|nvme\d|hd[a-z]|mmcblk\d|vd[a-z]|xvd[a-z]|disk\d|dm-\d|md\d)"
-)
-_DOTENV: Final = re.compile(r"\.env(?:rc)?(?:\..+)?")
-_EXAMPLE: Final = re.compile(r"\.(?:example|sample|template|dist|defaults?)$")
-_KEYFILE: Final = re.compile(
+_DEVICE: Final = r"/dev/(?:sd[a-z]|nvme\d|hd[a-z]|mmcblk\d|vd[a-z]|xvd[a-z]|disk\d|dm-\d|md\d)"
+_DOTENV: Final = r"\.env(?:rc)?(?:\..+)?"
+_EXAMPLE: Final = r"\.(?:example|sample|template|dist|defaults?)$"
+_KEYFILE: Final = (
     r"id_(?:rsa|dsa|ecdsa|ed25519)|.+\.(?:pem|key|p12|pfx|kdbx|keystore)|credentials(?:\.json)?"
     r"|secrets?\.(?:ya?ml|json|toml)|shadow|service[-_]account.*\.json"
 )
-_WILD: Final = re.compile(r"[*?\[]")
+_WILD: Final = r"[*?\[]"
 _PROBES: Final = ("Documents", "src", "x1")
 _DOT_PROBES: Final = (".config", ".ssh")
-_THROWAWAY: Final = re.compile(
-    r"(?:out(?:put)?|results?|log|te?mp|test|err(?:ors?)?|stdout|stderr|dump|debug|empty|new|foo"
+_THROWAWAY: Final = (
+    r"(?i)(?:out(?:put)?|results?|log|te?mp|test|err(?:ors?)?|stdout|stderr|dump|debug|empty|new|foo"
     r"|nohup)\w*(?:\.\w+)?|.*\.(?:log|tmp|out|err|pid|lock|cache|stamp|o|bak)(?:\.\d+)?"
-    r"|\.(?:git)?keep|__init__\.py|.*\.done",
-    re.IGNORECASE,
+    r"|\.(?:git)?keep|__init__\.py|.*\.done"
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """The folders that matter here: the person's home, that of Hermes, and its Python."""
+class Places(Struct, frozen=True, kw_only=True):
+    """What matters here: the person's home, that of Hermes, its Python, and its processes."""
 
     home: str
     hermes_home: str = ""
     python: str = ""
+    pids: frozenset[int] = frozenset()
 
     def ruinous(self, word: str, cwds: Sequence[str]) -> bool:
         """Whether removing `word` with all that is in it ends the system, a home or Hermes."""
@@ -73,10 +71,10 @@ class Places:
             return True
         if any(folder.startswith(f"{path}/") for folder in (*own, self.home)) and path != "/tmp":
             return True
-        if not _WILD.search(path):
+        if not re.search(_WILD, path):
             return False
         folder, _, name = path.rpartition("/")
-        if _WILD.search(folder):
+        if re.search(_WILD, folder):
             return any(
                 fnmatchcase(each, path) for each in SYSTEM if each.count("/") == path.count("/")
             )
@@ -111,7 +109,7 @@ class Places:
             return "write_startup"
         if name in CREDENTIALS or any(f"/{folder}/" in f"/{path}/" for folder in SECRET_FOLDERS):
             return "write_credentials"
-        if _DOTENV.fullmatch(name) and not _EXAMPLE.search(name):
+        if re.fullmatch(_DOTENV, name) and not re.search(_EXAMPLE, name):
             return "write_env_file"
         if name == "config.yaml":
             return "write_env_file"
@@ -123,9 +121,9 @@ class Places:
         """Whether `word` names a file that holds secrets, as far as a name tells."""
         for path in _paths(word, cwds) or [word]:
             name = posixpath.basename(path)
-            if name in CREDENTIALS or _KEYFILE.fullmatch(name):
+            if name in CREDENTIALS or re.fullmatch(_KEYFILE, name):
                 return True
-            if _DOTENV.fullmatch(name) and not _EXAMPLE.search(name):
+            if re.fullmatch(_DOTENV, name) and not re.search(_EXAMPLE, name):
                 return True
             if any(f"/{folder}/" in f"/{path}/" for folder in SECRET_FOLDERS):
                 return True
@@ -136,14 +134,14 @@ class Places:
 
 def device(word: str) -> bool:
     """Whether `word` is a disk."""
-    return bool(_DEVICE.match(absolute(word, "/")))
+    return bool(re.match(_DEVICE, absolute(word, "/")))
 
 
 def throwaway(word: str) -> bool:
     """Whether a file is made to be emptied and written again, as far as its name tells."""
     return (
         word.startswith(("/dev/", "/tmp/", "/var/tmp/", UNKNOWN))
-        or _THROWAWAY.fullmatch(posixpath.basename(word)) is not None
+        or re.fullmatch(_THROWAWAY, posixpath.basename(word)) is not None
     )
 
 

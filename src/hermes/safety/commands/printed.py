@@ -17,7 +17,7 @@ from hermes.safety.commands.word_syntax import unescaped
 LONGEST: Final = 128 * 1024
 """Characters of a computed text; a longer one is not known."""
 
-_FORMAT: Final = re.compile(r"%(%|[-+ #0]*\d*(?:\.\d+)?[sbcdiuxXoq])")
+_FORMAT: Final = r"%(%|[-+ #0]*\d*(?:\.\d+)?[sbcdiuxXoq])"
 _CLASSES: Final = {
     "[:lower:]": "abcdefghijklmnopqrstuvwxyz",
     "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -62,7 +62,7 @@ def _printf(arguments: list[str], _: str | None) -> str | None:
     text = ""
     while len(text) <= LONGEST:
         before = len(values)
-        text += _FORMAT.sub(lambda found: _formatted(found[1], values), form)
+        text += re.sub(_FORMAT, lambda found: _formatted(found[1], values), form)
         if not values or len(values) == before:
             return text
     return None

@@ -1,7 +1,8 @@
 """The parts of a parsed command line."""
 
-from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 DEEPEST: Final = 24
 """Constructs within each other, nested shells included; what is deeper is not parsed."""
@@ -11,16 +12,14 @@ class Unparsed(Exception):
     """The text is not a whole command line, or more than is looked at; says why."""
 
 
-@dataclass(slots=True)
-class Lit:
+class Lit(Struct):
     """Characters that stand for themselves; unquoted ones may still be a pattern or a brace."""
 
     text: str
     quoted: bool
 
 
-@dataclass(slots=True)
-class Var:
+class Var(Struct):
     """`$name` or `${name op argument}`; `op` is empty for the plain value."""
 
     name: str
@@ -30,8 +29,7 @@ class Var:
     source: str
 
 
-@dataclass(slots=True)
-class Sub:
+class Sub(Struct):
     """`$(script)` or its older form."""
 
     script: "Script"
@@ -39,16 +37,14 @@ class Sub:
     source: str
 
 
-@dataclass(slots=True)
-class Proc:
+class Proc(Struct):
     """`<(script)` and `>(script)`."""
 
     script: "Script"
     source: str
 
 
-@dataclass(slots=True)
-class Arith:
+class Arith(Struct):
     """`$(( ))`: a number nobody computed; `inside` holds what may run on the way."""
 
     inside: "list[Word]"
@@ -59,15 +55,13 @@ class Arith:
 Part = Lit | Var | Sub | Proc | Arith
 
 
-@dataclass(slots=True)
-class Word:
+class Word(Struct):
     """One word as it is written."""
 
     parts: list[Part]
 
 
-@dataclass(slots=True)
-class Redirection:
+class Redirection(Struct):
     """`fd operator target`; a heredoc has its body in `target`."""
 
     fd: str
@@ -75,8 +69,7 @@ class Redirection:
     target: Word
 
 
-@dataclass(slots=True)
-class Assignment:
+class Assignment(Struct):
     """`name=value`, `name+=value`, or `name=(values)`."""
 
     name: str
@@ -85,8 +78,7 @@ class Assignment:
     values: list[Word] | None
 
 
-@dataclass(slots=True)
-class Simple:
+class Simple(Struct):
     """A simple command: `start` and `end` say where it is in the text."""
 
     assignments: list[Assignment]
@@ -99,8 +91,7 @@ class Simple:
 Kind = Literal["subshell", "group", "branches", "for", "test"]
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """A compound command. `words` are what it loops over or compares, `bodies` its scripts."""
 
     kind: Kind
@@ -110,8 +101,7 @@ class Block:
     redirections: list[Redirection] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Function:
+class Function(Struct):
     """`name() body`."""
 
     name: str
@@ -121,8 +111,7 @@ class Function:
 Command = Simple | Block | Function
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A pipeline and the sign that follows it."""
 
     commands: list[Command]
@@ -130,8 +119,7 @@ class Item:
     """`;`, `&`, `&&`, `||`, a newline, or empty at the end."""
 
 
-@dataclass(slots=True)
-class Script:
+class Script(Struct):
     """What a shell reads as commands; `text` is what the positions of its parts count in."""
 
     items: list[Item]

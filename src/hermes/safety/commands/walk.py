@@ -1,8 +1,10 @@
 """Goes through a parsed command line as a shell would, and finds every simple command in it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.safety.commands.expand import Expander, Scope, Value
 from hermes.safety.commands.model import UNKNOWN, Finding, Redirect
@@ -38,8 +40,7 @@ MOST_VALUES: Final = 8
 """Rounds of a `for` that are gone through one by one."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, kw_only=True):
     """A simple command and what is known where it stands, for the rules.
 
     `fed` is the text on its input, UNKNOWN if something comes that is not known, None if nothing
@@ -63,8 +64,7 @@ class Draft:
     """What its wrappers were called with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a command stands."""
 
     depth: int = 0
@@ -160,7 +160,11 @@ class Walker:
     def block(self, block: Block, scope: Scope, place: Place) -> str | None:
         expander = self.expander(scope, place)
         redirects = self.redirects(block.redirections, expander)
+        first = len(self.drafts)
         values = expander.words(block.words)
+        if searched := tuple(self.drafts[first:]):
+            # What a loop goes over may be what its commands work on.
+            place = replace(place, upstream=(*place.upstream[-16:], *searched[-16:]))
         if redirects:
             self.emit(Simple([], [], [], 0, 0), "", (), redirects, (), scope, place)
             place = replace(place, fed=input_of(redirects, place.fed))

@@ -1,11 +1,11 @@
 """The programs that run another which stands plainly in their arguments, and where it stands."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+
+class Wrapper(Struct, frozen=True):
     """How to find the command of a wrapper.
 
     `valued` are its options that take a value (letters and long names), `skip` the arguments in

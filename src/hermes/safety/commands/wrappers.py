@@ -3,8 +3,9 @@
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.safety.commands.model import UNKNOWN
 from hermes.safety.commands.names import names
@@ -17,8 +18,7 @@ SHELLS: Final = frozenset((
 # fmt: on
 
 
-@dataclass(frozen=True, slots=True)
-class Inner:
+class Inner(Struct, frozen=True):
     """What a wrapper runs: the words of a command, or texts for a shell.
 
     `arguments` are `$1` and so on of the text. `assigned` are variables set for it.

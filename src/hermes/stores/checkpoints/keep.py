@@ -4,11 +4,11 @@ import errno
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
 import apsw
+from msgspec import Struct
 
 from hermes.core.clock import Clock
 from hermes.core.errors import NoSpace, StoreError
@@ -25,8 +25,7 @@ MEBI: Final = 1 << 20
 _TURNS_KEPT: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """In bytes, and in checkpoints of a workspace."""
 
     file: int

@@ -5,8 +5,9 @@ import hashlib
 import os
 import stat
 import struct
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.ports.files import SETTLED_SECONDS
 from hermes.ports.undo import FileState, NotCovered, StateKind
@@ -17,8 +18,7 @@ _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O
 _IDENTITY: Final = struct.Struct("=QQQqq")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """A path as it was seen. With a `reason` why not, `state` is None.
 
     `data` is a file's content or a link's target. `identity` and `settled` are as in

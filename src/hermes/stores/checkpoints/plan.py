@@ -1,10 +1,13 @@
 """What a restore has to do with each file, and which it leaves alone; nothing is changed here."""
 
+import dataclasses
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes.core.errors import Corrupt, UserError
 from hermes.ports.undo import ChangedFile, Deed, FileState, Hindrance, Outcome
@@ -17,8 +20,7 @@ TOOL: Final = "restore"
 """The tool of the checkpoint that a restore makes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What is to be brought back; see `ports.undo.CheckpointHistory.restore`."""
 
     root: str
@@ -28,8 +30,7 @@ class Request:
     overwrite: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One file: what stands there, what shall, and what comes of it.
 
     `data` is the content or the link's target that shall be there, empty if that is there already.
@@ -149,7 +150,7 @@ def _as_done(
             if after != row.left and _same_content(after, row.was):
                 continue
             if _same_content(after, row.left):
-                row = replace(row, left=after)  # noqa: PLW2901
+                row = dataclasses.replace(row, left=after)  # noqa: PLW2901
         done.append(row)
         after = row.was or after
     return done[::-1]

@@ -1,11 +1,12 @@
 """Taking checkpoints away: by age, by number, by size, and where the folder is gone."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
+from msgspec import Struct
 
 from hermes.ports.undo import Pruned
 from hermes.stores.checkpoints.contents import Contents
@@ -18,8 +19,7 @@ _STEP: Final = 8
 """Checkpoints that go at once while there is too much; counting what is unused is the dear part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """What may stay. `oldest` is a time; None keeps any size, age, or orphan."""
 
     oldest: float | None

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
 import anyio
+from msgspec import Struct
 
 from hermes.ports.undo import GapCode
 from hermes.system.program import running
@@ -116,8 +116,7 @@ def upwards(folder: str) -> Iterator[str]:
         folder = os.path.dirname(folder)  # noqa: PTH120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """The names of a workspace's files, relative to it. What a snapshot leaves out is `ignored`:
     names of files, and of folders with a slash at the end. `gaps` say what could not be listed."""
 

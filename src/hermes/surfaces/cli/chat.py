@@ -16,15 +16,17 @@ import anyio
 from anyio.abc import TaskStatus
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.document import Document
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.layout.processors import TabsProcessor
 from prompt_toolkit.output import create_output
 
-from hermes.core.entries import Entry
-from hermes.core.events import Question, SessionEvent, TurnEnded, TurnStarted
+from hermes.core.content import visible
+from hermes.core.entries import Entry, UserEntry
+from hermes.core.events import EntryAdded, Question, SessionEvent, TurnEnded, TurnStarted
 from hermes.core.ids import SessionId
 from hermes.core.inputs import Answer, Interrupt, Submit
-from hermes.core.people import Origin
+from hermes.core.people import HARNESS, Origin
 from hermes.core.text import clean
 from hermes.core.usage import Usage
 from hermes.ports.guard import ALWAYS, SESSION
@@ -38,6 +40,7 @@ from hermes.surfaces.cli.services import RunChoice, Services
 from hermes.surfaces.cli.setup import offer
 from hermes.system.i18n import t
 from hermes.system.lazy import load
+from hermes.system.tasks import SideTasks
 
 LASTING = (SESSION, ALWAYS)
 
@@ -86,6 +89,8 @@ class Chat:
         self._turns = 0
         self._busy = False
         self._typing = anyio.CancelScope()
+        self._begun: SessionEvent | None = None
+        self._draft = Document()
         display = services.config().settings.display
         self._pen = Pen(route=live.route, display=display, env=services.env)
         # Rendered on stderr if stdout is piped; left to the library otherwise, since it knows dumb
@@ -121,9 +126,13 @@ class Chat:
             await group.start(self._on_signal)
             while not self.leaving:
                 self._pen.rest()
-                text = await self._read()
+                text = await self._read(events)
                 if text is None:
                     break
+                if not text and self._begun is not None:
+                    with self._ahead.kept():
+                        await self._follow(events, None)
+                    continue
                 await self._take(text, events)
             group.cancel_scope.cancel()
 
@@ -140,17 +149,36 @@ class Chat:
             self.say(t("cli.no_history", path=where, reason=e.strerror or e))
             return InMemoryHistory()
 
-    async def _read(self) -> str | None:
-        """What was typed, empty after a Ctrl-C that cleared it; None to leave."""
+    async def _read(self, events: AsyncIterator[SessionEvent]) -> str | None:
+        """What was typed, empty after a Ctrl-C that cleared it, or when a turn has begun that
+        nobody asked for; None to leave."""
+        draft, self._draft = self._draft, Document()
+        self._prompt.app.erase_when_done = False
+        typed: str | None = None
         with anyio.CancelScope() as self._typing:
             self._busy = False
-            try:
-                return await self._prompt.prompt_async("> ", handle_sigint=False)
-            except EOFError:
-                return None
-            except KeyboardInterrupt:
-                pass
-        return "" if self._prompt.default_buffer.text and not self.leaving else None
+            async with SideTasks() as beside:
+                beside.group.start_soon(self._give_way, events)
+                try:
+                    typed = await self._prompt.prompt_async(
+                        "> ", default=draft, handle_sigint=False
+                    )
+                except EOFError:
+                    return None
+                except KeyboardInterrupt:
+                    pass
+        if typed is not None:
+            return typed
+        cleared = bool(self._prompt.default_buffer.text) or self._begun is not None
+        return "" if cleared and not self.leaving else None
+
+    async def _give_way(self, events: AsyncIterator[SessionEvent]) -> None:
+        """Take the prompt away when a turn begins, and keep what is in it for the next one."""
+        async for self._begun in events:
+            self._draft = self._prompt.default_buffer.document
+            self._prompt.app.erase_when_done = True
+            self._typing.cancel()
+            return
 
     async def _take(self, text: str, events: AsyncIterator[SessionEvent]) -> None:
         match = COMMAND.match(text)
@@ -168,14 +196,26 @@ class Chat:
         """Say `text` and follow its turn, and whatever still runs before it, to the end."""
         self._busy = True
         self._turns += 1
-        number = await self.live.send(Submit(text=text, origin=self._origin))
-        ours = False
-        async for event in events:
+        await self._follow(events, await self.live.send(Submit(text=text, origin=self._origin)))
+
+    async def _follow(self, events: AsyncIterator[SessionEvent], number: int | None) -> None:
+        """Show what happens to the end of the turn for input `number`, or of the one that has
+        begun."""
+        self._busy = True
+        ours = unasked = False
+        event, self._begun = self._begun, None
+        event = event or await anext(events, None)
+        while event is not None:
             match event:
                 case Question():
                     await self._ask(event)
                 case TurnStarted(input=input):
-                    ours = input == number
+                    ours = number is None or input == number
+                    unasked = input != number
+                case EntryAdded(entry=UserEntry(origin=origin) as entry) if unasked:
+                    unasked = False
+                    if origin == HARNESS:
+                        self.say(visible(entry.content).split("\n")[0].strip("[]:"))
                 case TurnEnded():
                     last = ours or self._pen.stopping
                     self._pen.ended(event)
@@ -184,6 +224,7 @@ class Chat:
                         break
                 case _:
                     self._pen.draw(event)
+            event = await anext(events, None)
 
     async def _on_signal(self, *, task_status: TaskStatus[None]) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:

@@ -18,23 +18,20 @@ Engine = Literal["bubblewrap", "landlock", "none"]
 LOOKED_AT: Final = 20_000
 """Bytes of a command's output, from its end, that are searched for the words of a refusal."""
 
-REFUSAL: Final = re.compile(
-    r"^.*(?:Read-only file system|Permission denied|Operation not permitted|No such file|"
-    r"Cross-device link|Device or resource busy).*$",
-    re.MULTILINE | re.IGNORECASE,
+REFUSAL: Final = (
+    r"(?mi)^.*(?:Read-only file system|Permission denied|Operation not permitted|No such file|"
+    r"Cross-device link|Device or resource busy).*$"
 )
-PATH: Final = re.compile(r"(?<![\w.~])/[^\s'\"‘’`:;,()\[\]<>|]+")
-SUDO: Final = re.compile(r"no new privileges|effective uid is not 0|must be setuid root")
-DOORS: Final = re.compile(
-    r"docker daemon|docker\.sock|podman\.sock|connect to bus|system bus|D-Bus|"
-    r"booted with systemd|error connecting to /tmp/tmux",
-    re.IGNORECASE,
+PATH: Final = r"(?<![\w.~])/[^\s'\"‘’`:;,()\[\]<>|]+"
+SUDO: Final = r"no new privileges|effective uid is not 0|must be setuid root"
+DOORS: Final = (
+    r"(?i)docker daemon|docker\.sock|podman\.sock|connect to bus|system bus|D-Bus|"
+    r"booted with systemd|error connecting to /tmp/tmux"
 )
-NETWORK: Final = re.compile(
-    r"Network is unreachable|Could not resolve|name resolution|Name or service not known|"
+NETWORK: Final = (
+    r"(?i)Network is unreachable|Could not resolve|name resolution|Name or service not known|"
     r"No address associated|Failed to connect|Connection refused|EAI_AGAIN|ENETUNREACH|"
-    r"CONNECT tunnel failed|Tunnel connection failed|Received HTTP code 403 from proxy",
-    re.IGNORECASE,
+    r"CONNECT tunnel failed|Tunnel connection failed|Received HTTP code 403 from proxy"
 )
 
 
@@ -90,17 +87,17 @@ class Jail:
             return None
         text = output[-LOOKED_AT:].decode("utf-8", "replace")
         what = f"The sandbox ({self.engine}, level {self.level})"
-        if SUDO.search(text):
+        if re.search(SUDO, text):
             return f"{what} lets no program gain rights, so sudo and su never work in it."
-        for line in REFUSAL.findall(text):
+        for line in re.findall(REFUSAL, text):
             if reason := self._refused(line):
                 return f"{what} {reason}"
-        if self.engine == "bubblewrap" and DOORS.search(text):
+        if self.engine == "bubblewrap" and re.search(DOORS, text):
             return (
                 f"{what} closes the sockets of container engines, D-Bus, systemd and tmux; "
                 "`terminal.local.expose` opens them by name, see `hermes sandbox explain`."
             )
-        if self.network != "open" and NETWORK.search(text):
+        if self.network != "open" and re.search(NETWORK, text):
             key = "network_allow" if self.network == "allow-list" else "network"
             return (
                 f"{what} has the network policy `{self.network}`; a person can change it by "
@@ -138,7 +135,7 @@ class Jail:
             for shown in self._spellings(path):
                 if re.search(rf"(?<![\w/.-]){re.escape(shown)}(?![\w.-])", line):
                     yield path, shown
-        for found in PATH.findall(line):
+        for found in re.findall(PATH, line):
             yield os.path.normpath(found), found
 
     def _spellings(self, path: str) -> Iterator[str]:

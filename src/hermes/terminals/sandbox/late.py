@@ -6,8 +6,9 @@
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from hermes.terminals.sandbox.plan import leads_to
 
@@ -16,8 +17,7 @@ TICK: Final = 0.05
 for files has ticks of 10 ms at most."""
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A folder, and the paths whose nearest existing folder it is. `seen` is what it was when they
     were looked at; `changed` is when that was not what it had been before, 0.0 once that is so long
     ago that another change would tell."""

@@ -13,10 +13,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import filter as matching
 from pathlib import Path
 from typing import Final, Literal, final
+
+from msgspec import Struct
 
 from hermes.safety.path_area import Area, real, upwards
 from hermes.safety.paths import PathPolicy
@@ -56,8 +57,7 @@ INPUT_DEVICES: Final = ("/dev/uinput", "/dev/mem", "/dev/port")
 """Devices that type for a person or reach memory; disks are found by their kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """`rules` are sorted, so that a folder comes before what is in it. `doors` are hidden for
     the sockets in them. `late` are protected paths
     that an engine cannot cover, because they are not there yet or are links that can be replaced:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import anyio
 
+from hermes.core.clock import Clock
 from hermes.core.errors import ToolError
 from hermes.core.text import clean
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
@@ -27,6 +28,7 @@ STDOUT, STDERR = 50_000, 10_000
 """Bytes of output that are shown."""
 
 SPILL_BYTES: Final = 5_000_000
+KEPT_DAYS: Final = 7
 
 ERRORS_FOLLOW: Final = "--- stderr ---\n"
 
@@ -50,12 +52,14 @@ class ExecuteCode:
         redact: Callable[[str], str],
         *,
         spill_folder: Path,
+        clock: Clock,
         timeout: float = 300,
         most_calls: int = 50,
     ) -> None:
         self._kernels = kernels
         self._redact = redact
         self._spill_folder = spill_folder
+        self._clock = clock
         self._timeout = timeout
         self._most_calls = most_calls
 
@@ -80,18 +84,23 @@ class ExecuteCode:
             return _answer({"error": "code is empty; nothing was run."})
         if holds_sentinel(code):
             return _answer({"status": "error", "error": MASKED, "tool_calls_made": 0})
-        reset = bool(arguments.get("reset"))
+        reset = arguments.get("reset") or False
+        if not isinstance(reset, bool):
+            return _answer({"error": "reset must be true or false; nothing was run."})
         try:
-            had = reset and await self._kernels.end(context.session)
             kernel = await self._kernels.get(context.session, context.state.cwd, reset=reset)
         except ToolError as e:
             return _answer({"status": "error", "error": str(e), "tool_calls_made": 0})
-        run = _Run(self, kernel, context, reset=reset or had)
+        run = _Run(self, kernel, context, reset=reset)
         return await run.answer(code)
 
     def open_spill(self) -> tuple[int, Path]:
-        """A new private file for a long output."""
+        """A new private file for a long output; those of long ago are removed."""
         self._spill_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        oldest = self._clock.now() - KEPT_DAYS * 86_400
+        for old in self._spill_folder.glob("stdout-*.txt"):
+            if old.stat().st_mtime < oldest:
+                old.unlink(missing_ok=True)
         path = self._spill_folder / f"stdout-{secrets.token_hex(6)}.txt"
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), path
 

@@ -20,6 +20,9 @@ LATE: Final = 0.5
 
 CHUNK: Final = 65_536
 
+MESSAGE: Final = 64 << 20
+"""Bytes that a message of the kernel may have."""
+
 OnCall = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 """A tool that the code calls, with its arguments: its result."""
 
@@ -68,7 +71,7 @@ class _Output:
 
 
 class Kernel:
-    """A running kernel; `tasks` is where its output is read."""
+    """A running kernel; `tasks` is where its output is read. It is `busy` while it runs code."""
 
     def __init__(self, job: Job, tasks: TaskGroup) -> None:
         if job.channel is None or job.errors is None:
@@ -81,6 +84,8 @@ class Kernel:
         self._scope = CancelScope()
         self._status: int | None = None
         self._gone = anyio.Event()
+        self._fault = ""
+        self.busy = False
         self.cells = 0
         self.used_at = 0.0
         tasks.start_soon(self._follow)
@@ -101,6 +106,20 @@ class Kernel:
         on_call: OnCall,
     ) -> Cell:
         """Run `code` to its end. End the kernel if this is cancelled: the code would go on."""
+        self.busy = True
+        try:
+            return await self._cell(code, tools, out, err, on_call)
+        finally:
+            self.busy = False
+
+    async def _cell(
+        self,
+        code: str,
+        tools: Mapping[str, tuple[str, ...]],
+        out: Sink,
+        err: Sink,
+        on_call: OnCall,
+    ) -> Cell:
         self.cells += 1
         mark = f"\0{secrets.token_hex(16)}\0"
         self._out.begin(out, mark.encode())
@@ -110,12 +129,12 @@ class Kernel:
                 {"run": code, "name": f"<cell {self.cells}>", "mark": mark, "tools": tools}
             )
             cell = await self._serve(on_call)
-        except (OSError, EOFError):
+        except (OSError, EOFError, anyio.ClosedResourceError):
             cell = None
         if cell is None:
             await self._gone.wait()
             status = -1 if self._status is None else self._status
-            return Cell(status, f"The kernel ended with status {status}.", True)
+            return Cell(status, self._fault or f"The kernel ended with status {status}.", True)
         with anyio.move_on_after(LATE):
             await self._out.over.wait()
             await self._err.over.wait()
@@ -139,6 +158,7 @@ class Kernel:
                     return Cell(status, error, ended)
                 case _:
                     # The code has spoken for the kernel; what it says next means nothing.
+                    self._fault = self._fault or "The code broke the kernel's way to Hermes."
                     await self.end()
                     return None
 
@@ -152,16 +172,21 @@ class Kernel:
 
     async def _receive(self) -> Any:
         pieces = [self._heard]
+        size = len(self._heard)
         while b"\n" not in pieces[-1]:
+            if size > MESSAGE:
+                self._fault = f"A tool call of more than {MESSAGE} bytes was not made."
+                return None
             await anyio.wait_readable(self._channel)
             piece = self._channel.recv(CHUNK)
             if not piece:
                 raise EOFError
             pieces.append(piece)
+            size += len(piece)
         line, _, self._heard = b"".join(pieces).partition(b"\n")
         try:
             return json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     async def _follow(self) -> None:

@@ -8,6 +8,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from hermes.core.clock import Clock
+from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
 from hermes.ports.terminal import TerminalBackend
 from hermes.tools.code import kernel_program
@@ -88,14 +89,24 @@ class Kernels:
         return Kernel(job, self._tasks)
 
     async def _make_room(self) -> None:
-        """End the kernel that was not used for the longest time, if there are too many."""
+        """End the kernel that was not used for the longest time, if there are too many. Raises
+        ToolError if all of them run code."""
         while len(self._kernels) >= self._most:
-            await self.end(min(self._kernels, key=lambda each: self._kernels[each].used_at))
+            idle = [session for session, kernel in self._kernels.items() if not kernel.busy]
+            if not idle:
+                raise ToolError(
+                    f"{self._most} kernels run code for other sessions, which is the most there "
+                    "may be; nothing was run. Try again later, or use terminal."
+                )
+            await self.end(min(idle, key=lambda each: self._kernels[each].used_at))
 
     async def _sweep(self) -> None:
         while self._kernels:
             await anyio.sleep(SWEEP)
-            oldest = self._clock.now() - self._idle
+            now = self._clock.now()
+            for kernel in self._kernels.values():
+                kernel.used_at = now if kernel.busy else kernel.used_at
+            oldest = now - self._idle
             for session in [s for s, k in self._kernels.items() if k.used_at < oldest]:
                 await self.end(session)
         self._sweeping = False

@@ -8,8 +8,9 @@ text as lone surrogates and is written back as it was.
 import codecs
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 # Lone surrogates, which stand for bytes that are no text.
 _ODD: Final = re.compile("[\ud800-\udfff]")
@@ -24,8 +25,7 @@ _CONTROLS: Final = bytes([*range(1, 7), *range(0x0E, 0x1B), *range(0x1C, 0x20), 
 _PLAUSIBLE_CHARS: Final = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoding:
+class Encoding(Struct, frozen=True, kw_only=True):
     """How bytes stand for text: Python's `codec`, the `name` for people, the `bom` that is kept."""
 
     codec: str

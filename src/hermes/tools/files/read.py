@@ -309,6 +309,8 @@ class _Reading:
 
     def _repeated(self, path: Path, version: Version) -> dict[str, Any] | None:
         """The answer to a read whose text the model has before it, or None."""
+        if self.context.nested:
+            return None
         asked = self._repeats.asked((path, self._offset, self._limit), self.context.turn, version)
         if asked == 1:
             return None
@@ -336,6 +338,8 @@ class _Reading:
 
     def _counted(self, path: Path, version: Version, keys: dict[str, Any]) -> dict[str, Any]:
         """`keys`, unless the same lines came up too often in a row."""
+        if self.context.nested:
+            return keys
         key = (path, self._offset, self._limit)
         told = f"{keys['total_lines']} {keys['file_size']} {keys['content']}"
         times = self._repeats.shown(key, self.context.turn, version, told)

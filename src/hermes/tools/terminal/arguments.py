@@ -1,8 +1,9 @@
 """What a call of `terminal` asks for, checked; names and rules follow the reference's contract."""
 
 import math
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.core.errors import ToolError
 from hermes.core.text import clean
@@ -13,8 +14,7 @@ SHORTEST_HEARTBEAT: Final = 60
 """Seconds between two signs of life at least."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """A checked call. `timeout` is seconds or None; `workdir` None means the session's folder.
 
     `watch` are texts to look for in lines of output. `promoted` is the timeout that moved the
@@ -95,12 +95,18 @@ def _seconds(value: object) -> float | None:
     return seconds
 
 
-def _heartbeat(value: object) -> int:
+def whole_number(value: object) -> int | None:
+    """`value` if it is a whole number, be it as a text or as 5.0, else None."""
     try:
-        seconds = -1 if isinstance(value, bool) else int(str(value or 0))
+        number = math.nan if isinstance(value, bool) else float(str(value))
     except ValueError:
-        seconds = -1
-    if seconds < 0:
+        return None
+    return int(number) if number.is_integer() else None
+
+
+def _heartbeat(value: object) -> int:
+    seconds = 0 if value is None or value == "" else whole_number(value)
+    if seconds is None or seconds < 0:
         raise ToolError(f"heartbeat must be whole seconds, not {value!r}; nothing was run.")
     return seconds
 
@@ -116,4 +122,5 @@ def _notify(arguments: Arguments) -> tuple[bool, tuple[str, ...]]:
     patterns = [] if patterns is None else patterns
     if not isinstance(patterns, list) or not all(isinstance(p, str) and p for p in patterns):
         raise ToolError("what to watch for must be a list of texts; nothing was run.")
-    return bool(value) or _flag(arguments, "notify_on_complete"), tuple(patterns)
+    told = bool(value) or _flag(arguments, "notify_on_complete")
+    return told, tuple(clean(pattern) for pattern in patterns)

@@ -41,6 +41,12 @@ MEANINGS: Final = BENIGN | {
 }
 
 TROUBLE: Final = (
+    (
+        r"(?i)sudo: a (?:terminal|password) is required|terminal prompts disabled|"
+        r"could not read (?:Username|Password)|no askpass program",
+        "It wanted a password, and no command can ask for one here: have the person run it, or use "
+        "a login that needs none (a key, a token in a credential helper).",
+    ),
     (r"(?m)^CONFLICT \(", "There are merge conflicts: edit the files named, then git add them."),
     (
         r"ModuleNotFoundError: No module named",
@@ -55,7 +61,7 @@ TROUBLE: Final = (
 LAST: Final = frozenset(("tail", "head", "cat", "tee", "less", "more", "wc", "sort", "uniq"))
 """Programs that succeed whatever is piped into them."""
 
-LOOKS_FAILED: Final = re.compile(
+LOOKS_FAILED: Final = (
     r"(?im)^(?:\S+: )?(?:fatal|error|traceback|panic|failed|\S+: command not found)\b"
     r"|\bcommand not found$|^FAILED |\b[1-9]\d* (?:failed|errors?)\b"
 )
@@ -88,7 +94,7 @@ def hints(command: str, exit_code: int, output: str) -> list[str]:
         plain = re.sub(QUOTED, "_", command)
         masked = "|" in plain and last_command(command) in LAST
         masked = masked or re.search(r"\|\|\s*(?:true|:|echo\b)", plain) is not None
-        if masked and LOOKS_FAILED.search(output):
+        if masked and re.search(LOOKS_FAILED, output):
             return [
                 "The exit code is that of the last program of the pipe; the output looks as if "
                 "something before it failed. `set -o pipefail` shows that."

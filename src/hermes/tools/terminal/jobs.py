@@ -1,7 +1,10 @@
 """The commands in the background: started here, followed until they end, remembered after that."""
 
+import logging
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -11,13 +14,15 @@ from anyio.abc import TaskGroup
 from hermes.core.clock import Clock
 from hermes.core.errors import ToolError
 from hermes.core.ids import SessionId
-from hermes.ports.terminal import Input, Job, TerminalBackend
+from hermes.ports.terminal import Detached, Input, Job, TerminalBackend
 from hermes.ports.tool import ToolContext
 from hermes.tools.terminal.arguments import Wanted
-from hermes.tools.terminal.bulletins import Bulletins, Tell, shortened
-from hermes.tools.terminal.job import BackgroundJob, FileTail, Tail, Watcher
+from hermes.tools.terminal.bulletins import Bulletin, Bulletins, Tell, shortened
+from hermes.tools.terminal.job import BackgroundJob, FileTail, Sightings, Tail, Watcher
 from hermes.tools.terminal.output import Redact
 from hermes.tools.terminal.receipts import Receipts
+
+log = logging.getLogger("hermes.tools")
 
 RUNNING: Final = 64
 """Commands that may run at a time, of all sessions."""
@@ -32,8 +37,8 @@ LOOK: Final = 1.0
 WATCH_PAUSE: Final = 15.0
 """Seconds between two tellings of what a command's watched lines are."""
 
-WATCH_TIMES: Final = 8
-"""After so many tellings a watch ends; the command's end is told then."""
+GONE_WITHIN: Final = 2.0
+"""Seconds to wait for a command that is ended."""
 
 TERMINATED: Final = -15
 
@@ -54,6 +59,7 @@ class Jobs:
         tell: Tell,
         clock: Clock,
         tasks: TaskGroup,
+        watch_pause: float = WATCH_PAUSE,
     ) -> None:
         self._backend = backend
         self._receipts = receipts
@@ -61,9 +67,11 @@ class Jobs:
         self._bulletins = Bulletins(tell, tasks)
         self._clock = clock
         self._tasks = tasks
+        self._watch_pause = watch_pause
         self._jobs: dict[str, BackgroundJob] = {}
         self._scopes: dict[str, CancelScope] = {}
         self._recovered: set[SessionId] = set()
+        self._saving = anyio.Lock()
 
     async def spawn(self, wanted: Wanted, context: ToolContext, cwd: str) -> dict[str, Any]:
         """Start a command; the keys of the contract's answer. Raises ToolError."""
@@ -73,20 +81,21 @@ class Jobs:
                 f"{RUNNING} background commands are running, which is the limit; nothing was "
                 "started. Kill one with process(action='kill')."
             )
+        deaf = context.origin.surface in ENDS_FIRST
         job = BackgroundJob(
             id=f"proc_{secrets.token_hex(6)}",
             session=context.session,
             command=wanted.command,
             cwd=cwd,
             started_at=self._clock.now(),
-            notify=wanted.notify or bool(wanted.heartbeat),
-            watch=() if wanted.notify or wanted.persist else wanted.watch,
-            heartbeat=wanted.heartbeat,
+            notify=not deaf and (wanted.notify or bool(wanted.heartbeat)),
+            watch=() if deaf or wanted.notify or wanted.persist else wanted.watch,
+            heartbeat=0 if deaf else wanted.heartbeat,
             persist=wanted.persist,
             terminal=wanted.terminal and not wanted.persist,
         )
         keys = await self._start(job)
-        return keys | self._told(wanted, job, context)
+        return keys | _told(wanted, job, deaf=deaf)
 
     async def _start(self, job: BackgroundJob) -> dict[str, Any]:
         self._prune()
@@ -107,47 +116,21 @@ class Jobs:
             process = await self._backend.start(job.session, job.command, cwd=job.cwd, stdin=stdin)
             job.process, job.pid = process, process.pid
             self._add(job, process)
-        with suppress(OSError):
-            await anyio.to_thread.run_sync(self._receipts.write, job)
-        return {
+        try:
+            unsaved = await self._save(job)
+        except BaseException:
+            # The call is cut off here, and its id with it.
+            with CancelScope(shield=True):
+                await self.kill(job)
+            raise
+        warning = f"Its record was not saved ({unsaved}): a later Hermes will not find it."
+        return ({"warning": warning} if unsaved and job.persist else {}) | {
             "output": "Background process started",
             "session_id": job.id,
             "pid": job.pid,
             "exit_code": 0,
             "error": None,
         }
-
-    def _told(self, wanted: Wanted, job: BackgroundJob, context: ToolContext) -> dict[str, Any]:
-        """The optional keys of the answer."""
-        keys: dict[str, Any] = {}
-        if wanted.promoted:
-            keys["promoted_from_foreground"] = (
-                f"A timeout of {wanted.timeout:g} s is over what a command is waited for."
-            )
-        if wanted.terminal and not job.terminal:
-            keys["pty_note"] = "What outlives Hermes has no terminal; it runs without one."
-        if job.persist:
-            keys["persist_on_release"] = True
-        if (job.notify or job.watch) and context.origin.surface in ENDS_FIRST:
-            job.notify, job.watch, job.heartbeat = False, (), 0
-            keys["notify_unsupported"] = (
-                "This session ends with its answer: nothing can be told later. Use "
-                "process(action='wait')."
-            )
-        if job.notify:
-            keys["notify_on_complete"] = True
-        if job.heartbeat:
-            keys["heartbeat_seconds"] = job.heartbeat
-        if job.watch:
-            keys["watch_patterns"] = list(job.watch)
-        elif wanted.watch:
-            keys["watch_patterns_ignored"] = list(wanted.watch)
-        if not (job.notify or job.watch):
-            keys["hint"] = (
-                "Its end is not told: ask with process(action='poll' or 'wait'), or pass "
-                "notify=true next time."
-            )
-        return keys
 
     async def of(self, session: SessionId) -> list[BackgroundJob]:
         """The commands of one session, those of an earlier Hermes too, in the order of their
@@ -164,30 +147,56 @@ class Jobs:
 
     async def kill(self, job: BackgroundJob) -> bool:
         """End a command and all that came of it; whether it is gone."""
-        if job.detached is not None:
-            await self._backend.end_detached(job.detached)
-            if self._backend.running(job.detached):
-                return False
-            job.ended(TERMINATED, "killed", self._clock.now(), "process.kill")
-        elif (scope := self._scopes.get(job.id)) is not None:
+        job.ender = "process.kill"
+        if (scope := self._scopes.get(job.id)) is not None:
             scope.cancel()
-        job.known = True
-        with anyio.move_on_after(2):
-            await job.done.wait()
+        with self._answering(job):
+            if job.detached is not None and job.running:
+                await self._kill_detached(job, job.detached)
+            await self.wait(job, GONE_WITHIN)
         return not job.running
+
+    async def _kill_detached(self, job: BackgroundJob, program: Detached) -> None:
+        try:
+            await self._backend.end_detached(program)
+        finally:
+            if self._backend.running(program):
+                self._follow_on(job)
+            else:
+                job.ended(TERMINATED, "killed", self._clock.now(), job.ender)
+                await self._close(job)
+
+    async def wait(self, job: BackgroundJob, seconds: float) -> None:
+        """Wait at most `seconds` for its end, which whoever calls this is to tell."""
+        with self._answering(job):
+            with anyio.move_on_after(seconds):
+                await job.done.wait()
+            if not job.running:
+                await self._know(job)
+
+    @contextmanager
+    def _answering(self, job: BackgroundJob) -> Iterator[None]:
+        """A call is about to tell the end; if it is cut off just then, that is told otherwise."""
+        job.waiters += 1
+        try:
+            yield
+        finally:
+            job.waiters -= 1
+            self._tell_end(job)
 
     async def forget(self, session: SessionId) -> None:
         """End the commands of a session that closes, but for those that outlive it."""
         mine = [job for job in self._jobs.values() if job.session == session]
         for job in mine:
+            job.ender = "session.close"
             if scope := self._scopes.get(job.id):
                 scope.cancel()
-        with CancelScope(shield=True), anyio.move_on_after(2):
+        with CancelScope(shield=True), anyio.move_on_after(GONE_WITHIN):
             for job in mine:
                 if job.process is not None:
                     await job.done.wait()
         for job in mine:
-            del self._jobs[job.id]
+            self._jobs.pop(job.id, None)
         self._recovered.discard(session)
 
     async def recover(self, session: SessionId) -> None:
@@ -200,6 +209,7 @@ class Jobs:
                 continue
             if not job.running:
                 self._jobs[job.id] = job
+                self._tell_end(job)
             elif job.detached is not None:
                 self._add(job)
                 await self._look(job)
@@ -210,16 +220,19 @@ class Jobs:
 
     def _add(self, job: BackgroundJob, process: Job | None = None) -> None:
         self._jobs[job.id] = job
+        self._follow_on(job, process)
+        if job.heartbeat:
+            self._tasks.start_soon(self._beat, job)
+
+    def _follow_on(self, job: BackgroundJob, process: Job | None = None) -> None:
         scope = self._scopes[job.id] = CancelScope()
         if process is not None:
             self._tasks.start_soon(self._follow, job, process, scope)
         else:
             self._tasks.start_soon(self._follow_detached, job, scope)
-        if job.heartbeat:
-            self._tasks.start_soon(self._beat, job)
 
     async def _follow(self, job: BackgroundJob, process: Job, scope: CancelScope) -> None:
-        sightings = _Sightings(job, self._post)
+        sightings = Sightings(job, self._post, self._tasks, self._watch_pause)
         watcher = Watcher(job.watch, sightings.add) if job.watch else None
         output = job.output
         assert isinstance(output, Tail)
@@ -241,7 +254,7 @@ class Jobs:
             if job.running:
                 with CancelScope(shield=True):
                     await process.end()
-                job.ended(TERMINATED, "killed", self._clock.now(), "process.kill")
+                job.ended(TERMINATED, "killed", self._clock.now(), job.ender)
             sightings.flush()
             await self._close(job)
 
@@ -277,20 +290,54 @@ class Jobs:
     async def _close(self, job: BackgroundJob) -> None:
         """Save the end, and tell it if that was asked for and is not known yet."""
         self._scopes.pop(job.id, None)
+        self._tell_end(job)
         with CancelScope(shield=True):
-            if job.notify and not job.known and not job.waiters:
-                code = "unknown" if job.exit_code is None else job.exit_code
-                self._post(job, f"has ended, exit code {code}.", job.output.text())
-                job.known = True
-            with suppress(OSError):
-                await anyio.to_thread.run_sync(self._receipts.write, job)
+            await self._save(job)
+            try:
                 await anyio.to_thread.run_sync(self._receipts.prune, self._clock.now())
+            except OSError as e:
+                log.warning("old records of background commands were not removed: %s", e)
+
+    async def _save(self, job: BackgroundJob) -> str:
+        """Write its receipt; why that failed, or empty."""
+        try:
+            # In order, or an older state could come last.
+            async with self._saving:
+                await anyio.to_thread.run_sync(self._receipts.write, job)
+        except OSError as e:
+            log.warning("the record of %s was not written: %s", job.id, e)
+            return e.strerror or str(e)
+        return ""
+
+    async def _know(self, job: BackgroundJob) -> None:
+        """The model has been told of the end, or is about to be."""
+        if job.known:
+            return
+        job.known = True
+        if job.notify:
+            with CancelScope(shield=True):
+                await self._save(job)
+
+    def _tell_end(self, job: BackgroundJob) -> None:
+        """Tell the end if that was asked for, and nobody knows it or is about to tell it."""
+        if not job.notify or job.running or job.known or job.posted or job.waiters:
+            return
+        job.posted = True
+        bulletin = Bulletin(
+            text=self._words(job, job.end_words(), job.output.text()),
+            known=lambda: job.known,
+            told=partial(self._know, job),
+        )
+        self._bulletins.post(job.session, bulletin)
 
     def _post(self, job: BackgroundJob, what: str, output: str) -> None:
+        self._bulletins.post(job.session, Bulletin(text=self._words(job, what, output)))
+
+    def _words(self, job: BackgroundJob, what: str, output: str) -> str:
         text = shortened(self._redact(output, job.command))
         command = self._redact(job.command, job.command)[:200]
         head = f"[Background process {job.id} {what}\nCommand: {command}"
-        self._bulletins.post(job.session, f"{head}\n{text}]" if text else f"{head}]")
+        return f"{head}\n{text}]" if text else f"{head}]"
 
     def _prune(self) -> None:
         """Forget what ended long ago, and the oldest of too many; their receipts stay."""
@@ -302,30 +349,33 @@ class Jobs:
                 del self._jobs[job.id]
 
 
-class _Sightings:
-    """The watched lines of one command, told together when they come thick."""
-
-    def __init__(self, job: BackgroundJob, post: Any) -> None:
-        self._job = job
-        self._post = post
-        self._lines: list[str] = []
-        self._next = 0.0
-        self._left = WATCH_TIMES
-
-    def add(self, line: str) -> None:
-        """Take a line in which a watched text is."""
-        if self._left:
-            self._lines.append(line)
-            if anyio.current_time() >= self._next:
-                self.flush()
-
-    def flush(self) -> None:
-        """Tell what has not been told."""
-        if not self._lines:
-            return
-        lines, self._lines = self._lines, []
-        self._left -= 1
-        self._next = anyio.current_time() + WATCH_PAUSE
-        more = "" if self._left else " (the last time: its end will be told)"
-        self._job.notify = self._job.notify or not self._left
-        self._post(self._job, f"printed what you watch for{more}:", "\n".join(lines))
+def _told(wanted: Wanted, job: BackgroundJob, *, deaf: bool) -> dict[str, Any]:
+    """The optional keys of the answer; `deaf` sessions end with their answer."""
+    keys: dict[str, Any] = {}
+    if wanted.promoted:
+        keys["promoted_from_foreground"] = (
+            f"A timeout of {wanted.timeout:g} s is over what a command is waited for."
+        )
+    if wanted.terminal and not job.terminal:
+        keys["pty_note"] = "What outlives Hermes has no terminal; it runs without one."
+    if job.persist:
+        keys["persist_on_release"] = True
+    if deaf and (wanted.notify or wanted.watch or wanted.heartbeat):
+        keys["notify_unsupported"] = (
+            "This session ends with its answer: nothing can be told later. Use "
+            "process(action='wait')."
+        )
+    if job.notify:
+        keys["notify_on_complete"] = True
+    if job.heartbeat:
+        keys["heartbeat_seconds"] = job.heartbeat
+    if job.watch:
+        keys["watch_patterns"] = list(job.watch)
+    elif wanted.watch:
+        keys["watch_patterns_ignored"] = list(wanted.watch)
+    if not (deaf or job.notify or job.watch):
+        keys["hint"] = (
+            "Its end is not told: ask with process(action='poll' or 'wait'), or pass "
+            "notify=true next time."
+        )
+    return keys

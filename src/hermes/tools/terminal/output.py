@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from hermes.ports.terminal import SPILL_BYTES, CommandResult
 from hermes.tools.files.encoding import sniff
@@ -28,8 +29,7 @@ LINE: Final = 2_000
 """A cut moves to the end of a line if one is this near."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """The text for a model; `left_out` of its `characters` are missing in its middle. `encoding`
     names what the output was in if that was not UTF-8."""
 

@@ -12,6 +12,7 @@ from hermes.core.clock import Clock
 from hermes.core.errors import ToolError
 from hermes.core.text import clean
 from hermes.ports.tool import Arguments, SessionState, ToolContext, ToolOutput, ToolSpec
+from hermes.tools.terminal.arguments import whole_number
 from hermes.tools.terminal.job import BackgroundJob
 from hermes.tools.terminal.jobs import Jobs
 from hermes.tools.terminal.output import Redact
@@ -24,15 +25,23 @@ LINES: Final = 200
 
 
 class Process:
-    """Implements `ports.tool.Tool`; `default_wait` is seconds."""
+    """Implements `ports.tool.Tool`. `default_wait` is seconds, and `taken_within` how many a
+    command has to take its input."""
 
     def __init__(
-        self, jobs: Jobs, redact: Redact, clock: Clock, *, default_wait: float = 180
+        self,
+        jobs: Jobs,
+        redact: Redact,
+        clock: Clock,
+        *,
+        default_wait: float = 180,
+        taken_within: float = 10,
     ) -> None:
         self._jobs = jobs
         self._redact = redact
         self._clock = clock
         self._default_wait = default_wait
+        self._taken_within = taken_within
 
     @property
     def spec(self) -> ToolSpec:
@@ -111,8 +120,11 @@ class Process:
 
     def _logged(self, job: BackgroundJob, arguments: Arguments) -> dict[str, Any]:
         lines = self._output(job).splitlines()
-        limit = _whole(arguments, "limit") or LINES
-        offset = _whole(arguments, "offset")
+        limit, offset = _whole(arguments, "limit"), _whole(arguments, "offset")
+        limit = LINES if limit is None else limit
+        if limit < 1:
+            raise ToolError("limit must be 1 line or more.")
+        # A negative offset counts from the end as in Python, which is the contract.
         shown = lines[-limit:] if offset is None else lines[offset : offset + limit]
         return self._head(job) | {
             "output": "\n".join(shown),
@@ -132,12 +144,7 @@ class Process:
         seconds = min(asked, LONGEST)
         note = f"At most {LONGEST} seconds are waited; ask again after that."
         notes = {"timeout_note": note} if asked > LONGEST else {}
-        job.waiters += 1
-        try:
-            with anyio.move_on_after(seconds):
-                await job.done.wait()
-        finally:
-            job.waiters -= 1
+        await self._jobs.wait(job, seconds)
         output = self._output(job)
         if job.running:
             return _answer(
@@ -149,7 +156,6 @@ class Process:
                     "timeout_note": notes.get("timeout_note", f"Waited {seconds:g} s; it goes on."),
                 }
             )
-        job.known = True
         keys = {"status": "exited", "command": self._command(job)} | job.end_keys()
         keys["output"] = output[-WAITED:]
         if len(output) > WAITED:
@@ -192,9 +198,15 @@ class Process:
             return _answer({"status": "error", "error": f"{action} needs data, a text."})
         # What Enter sends; a terminal makes a line end of it, unless its program reads keys.
         enter = "\r" if job.terminal else "\n"
-        text = data + enter if action == "submit" else data
-        await job.process.write(text.encode("utf-8", "surrogateescape"))
-        return _answer({"status": "ok", "bytes_written": len(text.encode())}, fine=True)
+        typed = clean(data + enter if action == "submit" else data).encode()
+        with anyio.move_on_after(self._taken_within) as waiting:
+            await job.process.write(typed)
+        if waiting.cancelled_caught:
+            raise ToolError(
+                f"It did not read its input within {self._taken_within:g} s: what fits into a pipe "
+                "has been written, the rest of the data has not. Poll it to see what it does."
+            )
+        return _answer({"status": "ok", "bytes_written": len(typed)}, fine=True)
 
     def _listed(self, job: BackgroundJob) -> dict[str, Any]:
         keys = {
@@ -227,10 +239,10 @@ def _whole(arguments: Arguments, name: str) -> int | None:
     value = arguments.get(name)
     if value is None:
         return None
-    try:
-        return int(str(value))
-    except ValueError:
-        raise ToolError(f"{name} must be a whole number, not {value!r}.") from None
+    number = whole_number(value)
+    if number is None:
+        raise ToolError(f"{name} must be a whole number, not {value!r}.")
+    return number
 
 
 def _answer(keys: dict[str, Any], *, fine: bool = False) -> ToolOutput:

@@ -5,6 +5,7 @@ when it ends, redacted, for the user alone. `format` is the version of the conte
 """
 
 import json
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ from hermes.core.ids import SessionId
 from hermes.ports.terminal import Detached
 from hermes.system.files import write_atomic
 from hermes.tools.terminal.job import BackgroundJob, FileTail, Tail
+
+log = logging.getLogger("hermes.tools")
 
 FORMAT: Final = 1
 KEPT_SECONDS: Final = 7 * 86_400
@@ -65,17 +68,26 @@ class Receipts:
         if job.detached is not None:
             content["detached"] = {"pid": job.detached.pid, "started": job.detached.started}
         if not job.running:
-            content["output"] = self._redact(job.output.text()[-OUTPUT:], job.command)
+            content["output"] = self._redact(job.output.text(), job.command)[-OUTPUT:]
         data = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
         write_atomic(self._folder / f"{job.id}.json", data, mode=0o600)
 
     def of(self, session: SessionId) -> Iterator[BackgroundJob]:
-        """The commands of one session; a file that cannot be read is passed over."""
+        """The commands of one session; a file that cannot be read is passed over, and logged."""
         for path in sorted(self._folder.glob("proc_*.json")):
-            with suppress(OSError, ValueError, KeyError, TypeError):
+            try:
                 content = json.loads(path.read_bytes())
-                if content["format"] == FORMAT and content["session"] == session:
-                    yield self._job(content)
+                if content["session"] != session:
+                    continue
+                known = content["format"] == FORMAT
+                job = self._job(content) if known else None
+            except (OSError, ValueError, KeyError, TypeError) as e:
+                log.warning("%s tells of no command: %r", path, e)
+                continue
+            if job is None:
+                log.warning("%s is of another version of Hermes", path)
+            else:
+                yield job
 
     def prune(self, now: float) -> None:
         """Remove what is too old and too much; running ones stay."""

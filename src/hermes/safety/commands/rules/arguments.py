@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hermes.safety.commands.model import Finding
 from hermes.safety.commands.places import Places
 from hermes.safety.commands.walk import Draft
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """What the rules are told beside a command: the machine's places, and the other commands."""
 
     places: Places

@@ -9,17 +9,15 @@ from hermes.safety.commands.rules.arguments import Site, long, short, value
 from hermes.safety.commands.walk import Draft
 from hermes.safety.commands.wrappers import options as leading
 
-_RUNS: Final = re.compile(
-    r"(?:alias\.\w+=?!|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass)"
+_RUNS: Final = (
+    r"(?i)(?:alias\.\w+=?!|core\.(?:pager|editor|sshcommand|fsmonitor|hookspath|askpass)"
     r"|diff\.\w*\.?(?:external|command|textconv)|diff\.external|filter\.\w+\.|credential\.helper=!"
     r"|(?:merge|difftool|mergetool)\.\w+\.(?:driver|cmd)|pager\.\w+|sequence\.editor"
-    r"|gpg\.program|ssh\.variant|protocol\.ext)",
-    re.IGNORECASE,
+    r"|gpg\.program|ssh\.variant|protocol\.ext)"
 )
-_HARMLESS: Final = re.compile(
-    r"(?:core\.pager|core\.editor|pager\.\w+)"
-    r"=?(?:cat|less|true|false|more|vim|vi|nano|code --wait)?",
-    re.IGNORECASE,
+_HARMLESS: Final = (
+    r"(?i)(?:core\.pager|core\.editor|pager\.\w+)"
+    r"=?(?:cat|less|true|false|more|vim|vi|nano|code --wait)?"
 )
 
 
@@ -41,7 +39,7 @@ def git(draft: Draft, site: Site) -> Iterator[Finding]:
 
 
 def _runs(setting: str) -> bool:
-    return bool(_RUNS.match(setting)) and not _HARMLESS.fullmatch(setting)
+    return bool(re.match(_RUNS, setting)) and not re.fullmatch(_HARMLESS, setting)
 
 
 def _reset(given: list[str], plain: list[str], arguments: list[str]) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ _JS_WORDS: Final = frozenset((
     "k", "v", "s", "d", "e", "p", "r", "t", "c", "f", "j", "m", "o", "w", "y", "z", "pkg", "data",
     "acc", "item", "key", "value", "arr", "str", "obj", "res", "result", "sum", "count",
 ))
-_JS_REQUIRES: Final = re.compile(
+_JS_REQUIRES: Final = (
     r"""\(\s*['"](?:\./?[\w@./-]*(?:package|tsconfig|composer|manifest)?[\w.-]*\.json|(?:node:)?(?:os|path|util|url|crypto|fs))['"]\s*\)"""
 )
 # fmt: on
@@ -44,9 +44,9 @@ def javascript(code: str) -> bool:
     if UNKNOWN in code or len(code) > 4000 or "`" in code or "\\" in code:
         return False
     for found in re.finditer(r"require\b", code):
-        if not _JS_REQUIRES.match(code, found.end()):
+        if not re.match(_JS_REQUIRES, code[found.end() :]):
             return False
-    plain = _JS_REQUIRES.sub("()", code)
+    plain = re.sub(_JS_REQUIRES, "()", code)
     plain = re.sub(
         r"'[^']*'|\"[^\"]*\"|(?<=[(,=:])/(?![/*\s])[^/\n]+/[gimsuy]*(?=[.,)])", "''", plain
     )
@@ -57,7 +57,7 @@ def javascript(code: str) -> bool:
     return set(re.findall(r"[A-Za-z_$][\w$]*", plain)) <= _JS_WORDS
 
 
-_PERL_RISKS: Final = re.compile(
+_PERL_RISKS: Final = (
     r"\b(?:system|exec|qx|open|unlink|eval|require|do|syscall|kill|fork|rmdir|rename|truncate|chmod"
     r"|chown|link|symlink|mkdir|dbmopen|socket|use|no|sub|bless|glob|sysopen|pipe|utime|readpipe"
     r"|rmtree|remove_tree|copy|move|make_path|goto|local|format|write|syswrite|ENV|CORE|package|BEGIN|INIT|import)\b"
@@ -67,10 +67,8 @@ _PERL_MODULES: Final = frozenset(
     ("POSIX", "List::Util", "List::Util=sum", "Data::Dumper", "JSON::PP", "Time::HiRes",
      "MIME::Base64", "Encode", "utf8", "strict", "warnings", "integer", "bigint")
 )  # fmt: skip
-_SED_CHANGES: Final = re.compile(
-    r"[sy]([^\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([0-9gpiImMew]*)", re.DOTALL
-)
-_SED_RISKS: Final = re.compile(r"(?:^|[;{}\n\d$/!]|-e)\s*(?:e(?:\s|$|;)|[wW]\s*[^\s;}])")
+_SED_CHANGES: Final = r"(?s)[sy]([^\w\s])(?:\\.|(?!\1).)*\1(?:\\.|(?!\1).)*\1([0-9gpiImMew]*)"
+_SED_RISKS: Final = r"(?:^|[;{}\n\d$/!]|-e)\s*(?:e(?:\s|$|;)|[wW]\s*[^\s;}])"
 
 
 def _prints(code: str) -> bool:
@@ -91,7 +89,7 @@ def run_text(draft: Draft, site: Site) -> Iterator[Finding]:
         elif name == "perl":
             modules = set(value(draft.words, "-M", "-m"))
             safe = len(code) < 4000 and UNKNOWN not in code and modules <= _PERL_MODULES
-            safe = safe and not _PERL_RISKS.search(code)
+            safe = safe and not re.search(_PERL_RISKS, code)
         else:
             safe = name in ("ruby", "php") and _prints(code)
         if not safe:
@@ -163,9 +161,9 @@ def sed(draft: Draft, site: Site) -> Iterator[Finding]:
     """sed scripts that run a command or write another file."""
     scripts = value(draft.words, "-e", "--expression") or operands(draft.words)[:1]
     for script in scripts:
-        changes = [found[2] for found in _SED_CHANGES.finditer(script[:20_000])]
-        if any("e" in flags or "w" in flags for flags in changes) or _SED_RISKS.search(
-            _SED_CHANGES.sub("", script[:20_000])
+        changes = [found[2] for found in re.finditer(_SED_CHANGES, script[:20_000])]
+        if any("e" in flags or "w" in flags for flags in changes) or re.search(
+            _SED_RISKS, re.sub(_SED_CHANGES, "", script[:20_000])
         ):
             yield Finding("inline_code")
 

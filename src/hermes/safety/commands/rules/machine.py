@@ -42,7 +42,7 @@ def service(draft: Draft, site: Site) -> Iterator[Finding]:
 
 
 def kill(draft: Draft, site: Site) -> Iterator[Finding]:
-    """`kill`: every process, or those that a search finds."""
+    """`kill`: every process, Hermes itself, or those that a search finds."""
     words = draft.words
     if "-l" in words or "-L" in words:
         return
@@ -53,9 +53,23 @@ def kill(draft: Draft, site: Site) -> Iterator[Finding]:
         yield Finding("kill_everything", floor=True, asked=hard)
     if pids[-1:] == ["1"]:
         yield Finding("kill_by_search")
+    if _meets_hermes(words, site):
+        yield Finding("stop_hermes")
     found = [*draft.substituted, *draft.upstream]
     if any(each.program in _SEARCHERS for each in found) and any(UNKNOWN in w for w in words):
         yield Finding("kill_by_search")
+
+
+def _meets_hermes(words: tuple[str, ...], site: Site) -> bool:
+    """Whether one of the numbers is Hermes's process, its group, or the shell's parent."""
+    rest = list(words[1:])
+    signal = ""
+    if rest[:1] and re.fullmatch(r"-\w+", rest[0]):
+        signal = rest.pop(0)[1:]
+        if signal in ("s", "n"):
+            signal = rest.pop(0) if rest else ""
+    own = {str(pid) for pid in site.places.pids} | {f"{UNKNOWN}$PPID", f"{UNKNOWN}${{PPID}}"}
+    return signal != "0" and any(word.removeprefix("-") in own for word in rest)
 
 
 def kill_by_name(draft: Draft, site: Site) -> Iterator[Finding]:

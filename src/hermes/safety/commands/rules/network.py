@@ -34,16 +34,14 @@ METADATA: Final = frozenset((
     "169.254.170.2", "fd00:ec2::254", "metadata.azure.internal", "instance-data",
 ))
 # fmt: on
-_SECRET_NAME: Final = re.compile(
-    r"\$\{?\w*(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|PRIVATE)\w*", re.IGNORECASE
-)
-_HOST: Final = re.compile(r"(?:\w+:)?//(?:[^/@\s]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s]+)")
+_SECRET_NAME: Final = r"(?i)\$\{?\w*(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|PRIVATE)\w*"
+_HOST: Final = r"(?:\w+:)?//(?:[^/@\s]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s]+)"
 _DATA: Final = (
     "-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "-F",
     "--form", "--form-string", "--json", "-T", "--upload-file", "--post-data", "--post-file",
     "--body-data", "--body-file", "--url-query",
 )  # fmt: skip
-_SOCKET: Final = re.compile(r"/dev/(?:tcp|udp)/([^/]+)/")
+_SOCKET: Final = r"/dev/(?:tcp|udp)/([^/]+)/"
 _LOCAL: Final = frozenset(("localhost", "127.0.0.1", "::1", "0.0.0.0"))
 
 
@@ -137,7 +135,7 @@ _SETTINGS: Final = frozenset(
         " eksctl argocd flux kind k3d just glab tailscale op chezmoi deno"
     )
 )
-_SETTING_VERBS: Final = re.compile(
+_SETTING_VERBS: Final = (
     r"-s|-c|--eval|init-?|hook|shellenv|env|completions?|docker-env|podman-env|activate|path"
     r"|generate-shell-completion|export|bash|zsh|--bash|--zsh|--init|--path|--rehash|generate"
     r"|gen-completions|shell\.bash|alias|-b"
@@ -150,7 +148,7 @@ def _prints_settings(draft: Draft) -> bool:
     return bool(made) and all(
         each.program in _SETTINGS
         and (
-            any(_SETTING_VERBS.fullmatch(word) for word in each.words[1:])
+            any(re.fullmatch(_SETTING_VERBS, word) for word in each.words[1:])
             or each.program in ("dircolors", "lesspipe", "resize", "keychain", "thefuck")
             or (each.program.endswith("argcomplete"))
         )
@@ -209,9 +207,11 @@ def uploads(draft: Draft, site: Site) -> Iterator[Finding]:
     words = draft.words
     if draft.program in ("curl", "wget", "http", "https", "xh", "nc", "ncat"):
         data = list(value(words, *_DATA))
-        data += [word for word in operands(words) if _HOST.match(word) or draft.program[:1] in "hx"]
+        data += [
+            word for word in operands(words) if re.match(_HOST, word) or draft.program[:1] in "hx"
+        ]
         for word in data:
-            if _SECRET_NAME.search(word):
+            if re.search(_SECRET_NAME, word):
                 yield Finding("sends_secret")
             name = re.split(r"[@<]", word)[-1].split(";")[0]
             if (
@@ -244,7 +244,7 @@ def _reads_secret(draft: Draft, site: Site) -> bool:
         return False
     if draft.program in ("env", "printenv", "set", "export") and len(draft.words) == 1:
         return True
-    if draft.program in ("echo", "printf") and any(_SECRET_NAME.search(w) for w in draft.words):
+    if draft.program in ("echo", "printf") and any(re.search(_SECRET_NAME, w) for w in draft.words):
         return True
     if draft.program in ("security", "pass", "gopass", "vault") and len(draft.words) > 1:
         return True
@@ -257,7 +257,7 @@ def metadata(draft: Draft, site: Site) -> Iterator[Finding]:
     if draft.program not in DOWNLOADERS and not interpreter(draft.program):
         return
     for word in draft.words[1:]:
-        hosts = [found.strip("[]") for found in _HOST.findall(word)] or [
+        hosts = [found.strip("[]") for found in re.findall(_HOST, word)] or [
             word.split("/")[0].split(":")[0]
         ]
         if any(_plain_host(host) in METADATA for host in hosts) or any(
@@ -297,7 +297,7 @@ def shells_out(draft: Draft, site: Site) -> Iterator[Finding]:
 def sockets(draft: Draft, site: Site) -> Iterator[Finding]:
     """Redirections to the shell's own network files."""
     for each in draft.redirects:
-        found = _SOCKET.match(each.target)
+        found = re.match(_SOCKET, each.target)
         if found and (found[1] not in _LOCAL or interpreter(draft.program)):
             yield Finding("remote_shell")
 

@@ -9,14 +9,13 @@ from hermes.safety.commands.rules.arguments import Rule, Site, long, operands, v
 from hermes.safety.commands.rules.git import git
 from hermes.safety.commands.walk import Draft
 
-_SQL: Final = re.compile(
-    r"\bdrop\s+(?:table|database|schema|index|view|user|role|column|keyspace|collection|owned)\b"
-    r"|\btruncate\s+(?:table\s+)?[\w\"`\[.]+|\bdelete\s+from\s+[^;]*|\bupdate\s+[\w\"`.]+\s+set\s[^;]*",
-    re.IGNORECASE,
+_SQL: Final = (
+    r"(?i)\bdrop\s+(?:table|database|schema|index|view|user|role|column|keyspace|collection|owned)\b"
+    r"|\btruncate\s+(?:table\s+)?[\w\"`\[.]+|\bdelete\s+from\s+[^;]*|\bupdate\s+[\w\"`.]+\s+set\s[^;]*"
 )
-_COMMENTS: Final = re.compile(r"'[^']*'|--[ \t][^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENTS: Final = r"(?s)'[^']*'|--[ \t][^\n]*|/\*.*?\*/"
 """What is no statement: texts in quotes, and remarks."""
-_MONGO: Final = re.compile(r"\.drop\w*\(|\.remove\(|\.deleteMany\(|\.deleteOne\(")
+_MONGO: Final = r"\.drop\w*\(|\.remove\(|\.deleteMany\(|\.deleteOne\("
 # fmt: off
 _SQL_PROGRAMS: Final = frozenset((
     "psql", "mysql", "mariadb", "sqlite3", "sqlite", "sqlcmd", "sqlplus", "cockroach", "duckdb",
@@ -135,8 +134,8 @@ def redis(draft: Draft, site: Site) -> Iterator[Finding]:
 def sql(draft: Draft, site: Site) -> Iterator[Finding]:
     """Statements that remove much, given to a database's program."""
     fed = draft.fed if draft.fed and UNKNOWN not in draft.fed else ""
-    text = _COMMENTS.sub(" ", "\n".join((*draft.words[1:], fed)))
-    if any(destroys(found[0]) for found in _SQL.finditer(text)):
+    text = re.sub(_COMMENTS, " ", "\n".join((*draft.words[1:], fed)))
+    if any(destroys(found[0]) for found in re.finditer(_SQL, text)):
         yield Finding("database_delete")
     if draft.program == "bq":
         yield from verbs(draft, site)
@@ -151,13 +150,13 @@ def destroys(statement: str) -> bool:
 
 def typed_sql(draft: Draft, site: Site) -> Iterator[Finding]:
     """A statement where a command belongs."""
-    found = _SQL.match(" ".join(draft.words))
+    found = re.match(_SQL, " ".join(draft.words))
     if found and destroys(found[0]):
         yield Finding("database_delete")
 
 
 def mongo(draft: Draft, site: Site) -> Iterator[Finding]:
-    if _MONGO.search(" ".join((*draft.words, draft.fed or ""))):
+    if re.search(_MONGO, " ".join((*draft.words, draft.fed or ""))):
         yield Finding("database_delete")
 
 

@@ -21,11 +21,11 @@ _VARIABLES: Final = frozenset(
         " JAVA_TOOL_OPTIONS RSYNC_RSH PS4 SUDO_ASKPASS KUBE_EDITOR IFS SHELLOPTS BASH_FUNC PATH"
     )
 )
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = (
     r"|cat|less(?: -\w+)*|more|most|true|false|:|vim?|nvim|nano|emacs|code(?: --wait)?|ed|echo|bat"
     r"|none|firefox|google-chrome|chromium|w3m|lynx|xdg-open"
 )
-_DOCKER: Final = re.compile(r"/var/run/docker\.sock|^/:|^/(?:etc|root|home|usr|var|boot|dev|proc):")
+_DOCKER: Final = r"/var/run/docker\.sock|^/:|^/(?:etc|root|home|usr|var|boot|dev|proc):"
 
 
 def unknown(draft: Draft, site: Site) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def variables(draft: Draft, site: Site) -> Iterator[Finding]:
             continue
         if name == "PS4" and not re.search(r"[$`]\(|`", text):
             continue
-        if not _HARMLESS.fullmatch(text):
+        if not re.fullmatch(_HARMLESS, text):
             yield Finding("runs_program")
 
 
@@ -147,7 +147,7 @@ def container(words: tuple[str, ...]) -> Iterator[Finding]:
     if verb in ("run", "exec", "create"):
         text = [*value(given, "-v", "--volume"), *value(given, "--mount")]
         mounts = any(
-            _DOCKER.search(each) or re.search(r"(?:source|src)=/(?:,|$)", each) for each in text
+            re.search(_DOCKER, each) or re.search(r"(?:source|src)=/(?:,|$)", each) for each in text
         )
         if (
             "--privileged" in given

@@ -15,6 +15,8 @@ MESSAGES: Final = {
     "what it holds before anything else runs it.",
     "outside": "Run this one again, outside of the sandbox?",
     "shell_ended": "The shell ended while it started; nothing was run.",
+    "shell_silent": "The shell did not start within {seconds} seconds and was ended; nothing was "
+    "run.",
     "no_state": "The shell did not tell its state when it started; nothing was run.",
     "no_profile": "The profile files of the shell failed or took more than {seconds} seconds; the "
     "shell was started without them.",

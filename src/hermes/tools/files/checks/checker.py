@@ -3,7 +3,7 @@
 Its parts are imported when they are first used: 30 ms that a run which writes no file does not pay.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, Self
 
 import anyio
@@ -27,16 +27,24 @@ class Checker:
     """The syntax gate, the linters and the language servers.
 
     Use as an async context manager: language servers live in it and end with it, within a second.
-    `env` is the environment of the programs, which are looked for on its PATH only.
+    `env` is the environment of the programs, which are looked for on its PATH only. What they say
+    quotes lines of files, from which `redact` takes secrets.
     """
 
     def __init__(
-        self, settings: LspSection, *, reaper: Reaper, env: Mapping[str, str], clock: Clock
+        self,
+        settings: LspSection,
+        *,
+        reaper: Reaper,
+        env: Mapping[str, str],
+        clock: Clock,
+        redact: Callable[[str], str],
     ) -> None:
         self._settings = settings
         self._reaper = reaper
         self._env = env
         self._clock = clock
+        self._redact = redact
         self._running: Programs | None = None
         self._tasks: SideTasks | None = None
         self._servers: LanguageServers | None = None
@@ -70,7 +78,8 @@ class Checker:
         # lazy: see above
         from hermes.tools.files.checks.lint import lint
 
-        return await lint(path, old, new, self._programs())
+        said = await lint(path, old, new, self._programs())
+        return {key: self._redact(value) for key, value in said.items()}
 
     async def diagnostics(
         self, path: str, old: str | None, new: str, *, workspace: str
@@ -92,7 +101,8 @@ class Checker:
                 clock=self._clock,
                 group=self._tasks.group,
             )
-        return await self._servers.diagnostics(path, old, new, workspace)
+        found = await self._servers.diagnostics(path, old, new, workspace)
+        return None if found is None else self._redact(found)
 
     def _programs(self) -> "Programs":
         if self._running is None:
