@@ -32,7 +32,7 @@ def test_ctrl_c_says_stopped_only_when_the_command_is_gone(program: Program) -> 
         _, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert b"stopped" in err
-    with (program.cwd / "lock").open() as lock:
+    with (program.cwd / "lock").open(encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
