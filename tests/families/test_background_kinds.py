@@ -13,8 +13,8 @@ import pytest
 from anyio import to_thread
 from family_parts import stop, terminal_tool
 
-from hermes.core.events import CallState, TurnEnded
-from hermes.core.inputs import Submit
+from hermes.core.events import CallState, Question, TurnEnded
+from hermes.core.inputs import Answer, Submit
 from hermes.ports.session import AgentSession
 from hermes.sdk.testing import replies
 from hermes.sdk.testing.model_server import Request, ScriptedModel
@@ -92,6 +92,27 @@ async def test_an_end_begins_a_turn_if_none_runs(busy_rig: Rig) -> None:
             ended = await then(session, lambda: open_gate(busy_rig))
     assert ended.text == "it failed"
     assert "exit code 4" in model.requests[2].messages[-1]["content"]
+
+
+async def test_a_turn_that_an_end_begins_asks_the_person_who_has_the_session_open(
+    busy_rig: Rig,
+) -> None:
+    busy_rig.yolo = False
+    job = background("read x <gate", notify=True)
+    flagged = ("terminal", {"command": "rm -r gate"})
+    with ScriptedModel([replies.calls(job), "started", replies.calls(flagged), "I see"]) as model:
+        async with busy_rig.session(model, origin=PERSON) as session:
+            assert (await say(session, "go")).text == "started"
+            async with session.events() as events:
+                await open_gate(busy_rig)
+                with anyio.fail_after(20):
+                    async for event in events:
+                        if isinstance(event, Question):
+                            await session.send(Answer(question=event.id, choice="no"))
+                        if isinstance(event, TurnEnded):
+                            break
+    assert (busy_rig.folder / "gate").exists()
+    assert "the user said no" in model.requests[3].messages[-1]["content"]
 
 
 async def test_what_was_killed_or_waited_for_is_not_told(busy_rig: Rig) -> None:

@@ -97,7 +97,7 @@ class Host:
         id = self._parts.ids.session(now)
         epoch = new_epoch(self._parts, 1, "new", origin, cwd)
         lease = await self._parts.store.create(id, origin, cwd=cwd, epoch=epoch, now=now)
-        return self._session(lease, Transcript(epoch), cwd, ()), lease
+        return self._session(lease, Transcript(epoch), origin, cwd, ()), lease
 
     async def _resume(self, id: SessionId, origin: Origin, cwd: str) -> tuple[Session, Lease]:
         lease = await self._parts.store.claim(id)
@@ -109,7 +109,7 @@ class Host:
                 epoch = new_epoch(self._parts, epoch.number + 1, reason, origin, cwd)
                 await self._parts.journal.open_epoch(lease, epoch)
             transcript = Transcript(epoch, loaded.entries)
-            return self._session(lease, transcript, cwd, loaded.inbox), lease
+            return self._session(lease, transcript, origin, cwd, loaded.inbox), lease
         except BaseException:
             with anyio.CancelScope(shield=True, deadline=anyio.current_time() + RELEASE_SECONDS):
                 await self._parts.store.release(lease)
@@ -128,7 +128,12 @@ class Host:
         return None
 
     def _session(
-        self, lease: Lease, transcript: Transcript, cwd: str, waiting: tuple[InboxItem, ...]
+        self,
+        lease: Lease,
+        transcript: Transcript,
+        origin: Origin,
+        cwd: str,
+        waiting: tuple[InboxItem, ...],
     ) -> Session:
         fanout = Fanout()
         live = Live(
@@ -139,6 +144,7 @@ class Host:
             conversation=self._provider.open(transcript.epoch),
             state=SessionState(cwd),
             questions=Questions(),
+            origin=origin,
             emit=fanout.emit,
         )
         return Session(live, fanout, waiting)

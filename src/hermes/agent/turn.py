@@ -52,7 +52,9 @@ class Turn:
         self._live = live
         self._parts = live.parts
         self._first = first
-        self._origin: Origin = first.input.origin
+        # A turn that a note of ours begins is judged as one of those who have the session open.
+        said_by = first.input.origin
+        self._origin: Origin = live.origin if said_by == HARNESS else said_by
         self.id = live.parts.ids.turn()
         self._say = Announcer(live.id, self.id, live.parts.clock, live.emit)
         self._hooks = TurnHooks(live, self.id, first.input, self._say.notice)
