@@ -59,7 +59,7 @@ async def terminal_tool(rig: Rig, settings: Settings | None = None) -> AsyncIter
         rig.opened, rig.forget = terminal.opened, terminal.forget
         rig.tools["terminal"] = terminal.terminal()
         rig.tools["process"] = terminal.process()
-        rig.tools["execute_code"] = terminal.execute_code()
+        rig.tools.setdefault("execute_code", terminal.execute_code())
         yield
 
 

@@ -307,7 +307,8 @@ def test_sixty_large_results_leave_the_memory_flat(tmp_path: Path) -> None:
 
 def test_long_sessions_are_forgotten_once_they_are_closed(tmp_path: Path) -> None:
     with ScriptedModel(lambda _: "ok", check_prefix=False) as model:
-        assert grown("sessions", tmp_path, model) < 12_000
+        # One of eleven sessions that is not forgotten is 5,000 kB, all of them 55,000.
+        assert grown("sessions", tmp_path, model) < 20_000
 
 
 def test_a_file_of_a_gigabyte_is_read_in_little_memory(tmp_path: Path) -> None:
